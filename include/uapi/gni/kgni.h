@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The ioctl and mmap interface of /dev/kgniN, spoken by libugni.
+ *
+ * Every call returns a GNI return code (GNI_RC_*, 0 and up) when the driver
+ * understood it, or -1 with errno when it did not: EFAULT for a bad pointer,
+ * EINVAL for a malformed structure (reserved field set, unknown flag), EINTR
+ * for a wait that a signal ended, ENOMEM, ENOTTY. All structures are the same
+ * for 32-bit and 64-bit callers; pointers travel as __u64; reserved fields
+ * must be zero.
+ */
+#ifndef _UAPI_GNI_KGNI_H
+#define _UAPI_GNI_KGNI_H
+
+#include <linux/ioctl.h>
+#include <linux/types.h>
+
+/* Goes up when a structure below changes in a way that old callers notice. */
+#define KGNI_ABI_VERSION	1
+
+#define KGNI_DEVICE_PATH	"/dev/kgni%u"
+#define KGNI_MAX_DEVICES	64
+#define KGNI_BUILD_LEN		80
+#define KGNI_DGRAM_MAX		128
+#define KGNI_WAIT_FOREVER	(~0ULL)
+
+/* A memory handle as it travels; kernel/core/memhndl.h knows its fields. */
+struct kgni_mem_handle {
+	__u64 qword1;
+	__u64 qword2;
+};
+
+/**
+ * struct kgni_ioc_info - KGNI_IOC_INFO: what this device is
+ * @abi: KGNI_ABI_VERSION of the driver
+ * @device_id: N of /dev/kgniN
+ * @pe: the PE address of the NIC
+ * @device_type: a gni_nic_device_t
+ * @cpu: first CPU that is near the device
+ * @version: interface version of the driver, as GNI_GetVersion() lays it out
+ * @revision: revision number of the driver's source
+ * @build: text that names the build, zero terminated
+ */
+struct kgni_ioc_info {
+	__u32 abi;
+	__u32 device_id;
+	__u32 pe;
+	__u32 device_type;
+	__u32 cpu;
+	__u32 version;
+	__u32 revision;
+	__u32 reserved;
+	char build[KGNI_BUILD_LEN];
+};
+
+/**
+ * struct kgni_ioc_attach - KGNI_IOC_ATTACH: make this file one NIC attachment
+ * @inst_id: instance id of the communication domain
+ * @ptag: in: protection tag, or 255 to find or allocate one; out: the tag used
+ * @cookie: cookie of the job
+ * @modes: GNI_CDM_MODE_* bits
+ * @pe: out: PE address of the NIC
+ */
+struct kgni_ioc_attach {
+	__u32 inst_id;
+	__u32 ptag;
+	__u32 cookie;
+	__u32 modes;
+	__u32 pe;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_ptag - KGNI_IOC_GET_PTAG: the ptag that goes with a cookie
+ * @cookie: cookie to look up
+ * @ptag: out: its tag; one is allocated, and kept until this file closes or
+ *	the job ends, where the cookie is new
+ */
+struct kgni_ioc_ptag {
+	__u32 cookie;
+	__u32 ptag;
+};
+
+/* scopes of KGNI_IOC_RES_INFO */
+#define KGNI_RES_DEVICE		0
+#define KGNI_RES_JOB		1
+
+/**
+ * struct kgni_ioc_res - KGNI_IOC_RES_INFO: how much of a resource is in use
+ * @scope: KGNI_RES_DEVICE or KGNI_RES_JOB
+ * @type: a gni_dev_res_t or gni_job_res_t, by @scope
+ * @ptag: the job, for KGNI_RES_JOB
+ * @available: out: device: how many are free; job: unused
+ * @reserved_count: out: device: set aside for jobs that are not running
+ * @used: out: how many are taken
+ * @total: out: device: how many there are; job: the limit
+ */
+struct kgni_ioc_res {
+	__u32 scope;
+	__u32 type;
+	__u32 ptag;
+	__u32 reserved;
+	__u64 available;
+	__u64 reserved_count;
+	__u64 used;
+	__u64 total;
+};
+
+/**
+ * struct kgni_ioc_cq_create - KGNI_IOC_CQ_CREATE
+ * @entries: how many entries the queue must hold, 1 or more
+ * @delay: how many events may wait before a sleeper is woken
+ * @mode: GNI_CQ_* bits
+ * @id: out: names the queue in the calls of this file, never 0
+ * @slots: out: slots of the ring, @entries rounded up to a power of two
+ * @mmap_offset: out: offset to map the ring at
+ * @mmap_length: out: bytes to map, control page included
+ */
+struct kgni_ioc_cq_create {
+	__u32 entries;
+	__u32 delay;
+	__u32 mode;
+	__u32 id;
+	__u32 slots;
+	__u32 reserved;
+	__u64 mmap_offset;
+	__u64 mmap_length;
+};
+
+/* KGNI_IOC_CQ_DESTROY */
+struct kgni_ioc_cq_destroy {
+	__u32 id;
+	__u32 reserved;
+};
+
+/* One queue to wait for: @id as the open device file @fd knows it. */
+struct kgni_cq_ref {
+	__s32 fd;
+	__u32 id;
+};
+
+#define KGNI_CQ_WAIT_MAX	1024
+
+/**
+ * struct kgni_ioc_cq_wait - KGNI_IOC_CQ_WAIT: sleep until a queue has an event
+ * @cqs: address of an array of struct kgni_cq_ref
+ * @timeout_ms: milliseconds, or KGNI_WAIT_FOREVER
+ * @count: how many queues, 1 to KGNI_CQ_WAIT_MAX
+ * @which: out: index of a queue that has an event
+ */
+struct kgni_ioc_cq_wait {
+	__u64 cqs;
+	__u64 timeout_ms;
+	__u32 count;
+	__u32 which;
+};
+
+/**
+ * struct kgni_ioc_mem_register - KGNI_IOC_MEM_REGISTER
+ * @addr: first byte of the region
+ * @length: bytes
+ * @flags: GNI_MEM_* bits
+ * @cq: id of the queue for remote events, or 0
+ * @vmdh_index: index in the MDD block, ~0 for none
+ * @handle: out: the memory handle
+ */
+struct kgni_ioc_mem_register {
+	__u64 addr;
+	__u64 length;
+	__u32 flags;
+	__u32 cq;
+	__u32 vmdh_index;
+	__u32 reserved;
+	struct kgni_mem_handle handle;
+};
+
+/* KGNI_IOC_MEM_DEREGISTER */
+struct kgni_ioc_mem_deregister {
+	struct kgni_mem_handle handle;
+};
+
+/* flags of struct kgni_ioc_post */
+#define KGNI_POST_SMSG		0x1	/* the remote event is of type SMSG */
+#define KGNI_POST_FLAGS		0x1
+
+/**
+ * struct kgni_ioc_post - KGNI_IOC_POST: one transaction, of any kind
+ * @type: a gni_post_type_t
+ * @flags: KGNI_POST_*
+ * @cq_mode: GNI_CQMODE_* bits
+ * @rdma_mode: GNI_RDMAMODE_* bits, for RDMA
+ * @src_cq: id of the queue for local and global events, or 0
+ * @src_event: bits 0 to 55 of those events: kernel/core/cqe.h
+ * @remote_event: value of the event at the target
+ * @remote_pe: PE address of the target
+ * @local_addr: source of a put, destination of a get or fetch
+ * @local: handle of the region that holds @local_addr, where one is needed
+ * @remote_addr: address in the remote region
+ * @remote: handle of the remote region
+ * @length: bytes
+ * @sync_addr: where the 8-byte flag goes, for a put with flag
+ * @sync_value: the flag
+ * @amo_cmd: a gni_fma_cmd_type_t, for an AMO
+ * @operand: its operands
+ * @cqwrite_value: low 48 bits are delivered, for a CQ write
+ */
+struct kgni_ioc_post {
+	__u32 type;
+	__u32 flags;
+	__u16 cq_mode;
+	__u16 rdma_mode;
+	__u32 src_cq;
+	__u64 src_event;
+	__u32 remote_event;
+	__u32 remote_pe;
+	__u64 local_addr;
+	struct kgni_mem_handle local;
+	__u64 remote_addr;
+	struct kgni_mem_handle remote;
+	__u64 length;
+	__u64 sync_addr;
+	__u64 sync_value;
+	__u32 amo_cmd;
+	__u32 reserved;
+	__u64 operand[2];
+	__u64 cqwrite_value;
+};
+
+/* flags of the datagram calls */
+#define KGNI_DGRAM_BOUND	0x1	/* post: to remote_pe and remote_id */
+#define KGNI_DGRAM_WITH_ID	0x2	/* the datagram is named by id, not by ep */
+#define KGNI_DGRAM_EP_GONE	0x4	/* cancel: the endpoint is destroyed */
+
+/**
+ * struct kgni_ioc_dgram_post - KGNI_IOC_DGRAM_POST
+ * @id: the caller's name for it, with KGNI_DGRAM_WITH_ID; not ~0
+ * @ep: the caller's number of the endpoint: one datagram at a time on each
+ * @flags: KGNI_DGRAM_BOUND, KGNI_DGRAM_WITH_ID
+ * @remote_pe: peer's PE address, if bound
+ * @remote_id: peer's instance id, if bound
+ * @length: bytes of @data to send, 0 to KGNI_DGRAM_MAX
+ * @buf_size: room the caller has for the peer's data
+ * @data: what to send
+ */
+struct kgni_ioc_dgram_post {
+	__u64 id;
+	__u32 ep;
+	__u32 flags;
+	__u32 remote_pe;
+	__u32 remote_id;
+	__u16 length;
+	__u16 buf_size;
+	__u32 reserved;
+	__u8 data[KGNI_DGRAM_MAX];
+};
+
+/**
+ * struct kgni_ioc_dgram_test - KGNI_IOC_DGRAM_TEST: state of a posted datagram
+ * @id: its name, with KGNI_DGRAM_WITH_ID
+ * @timeout_ms: 0 to look and return, KGNI_WAIT_FOREVER, or milliseconds
+ * @ep: the endpoint it was posted on
+ * @flags: KGNI_DGRAM_WITH_ID
+ * @state: out: a gni_post_state_t; a final state ends the datagram
+ * @remote_pe: out: peer's PE address, once completed
+ * @remote_id: out: peer's instance id, once completed
+ * @length: out: bytes of @data
+ * @data: out: what the peer sent
+ */
+struct kgni_ioc_dgram_test {
+	__u64 id;
+	__u64 timeout_ms;
+	__u32 ep;
+	__u32 flags;
+	__u32 state;
+	__u32 remote_pe;
+	__u32 remote_id;
+	__u16 length;
+	__u16 reserved;
+	__u8 data[KGNI_DGRAM_MAX];
+};
+
+/**
+ * struct kgni_ioc_dgram_probe - KGNI_IOC_DGRAM_PROBE: find a finished datagram
+ * @timeout_ms: 0 to look and return, KGNI_WAIT_FOREVER, or milliseconds
+ * @id: out: its name, with KGNI_DGRAM_WITH_ID
+ * @flags: KGNI_DGRAM_WITH_ID to look among those with a name, else the others
+ * @remote_pe: out: peer's PE address
+ * @remote_id: out: peer's instance id
+ */
+struct kgni_ioc_dgram_probe {
+	__u64 timeout_ms;
+	__u64 id;
+	__u32 flags;
+	__u32 remote_pe;
+	__u32 remote_id;
+	__u32 reserved;
+};
+
+/* KGNI_IOC_DGRAM_CANCEL: @flags: KGNI_DGRAM_WITH_ID or KGNI_DGRAM_EP_GONE */
+struct kgni_ioc_dgram_cancel {
+	__u64 id;
+	__u32 ep;
+	__u32 flags;
+};
+
+#define KGNI_IOC_MAGIC		0xd6
+#define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
+#define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
+#define KGNI_IOC_GET_PTAG	_IOWR(KGNI_IOC_MAGIC, 0x02, struct kgni_ioc_ptag)
+#define KGNI_IOC_RES_INFO	_IOWR(KGNI_IOC_MAGIC, 0x03, struct kgni_ioc_res)
+#define KGNI_IOC_CQ_CREATE	_IOWR(KGNI_IOC_MAGIC, 0x10, struct kgni_ioc_cq_create)
+#define KGNI_IOC_CQ_DESTROY	_IOW(KGNI_IOC_MAGIC, 0x11, struct kgni_ioc_cq_destroy)
+#define KGNI_IOC_CQ_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x12, struct kgni_ioc_cq_wait)
+#define KGNI_IOC_MEM_REGISTER	_IOWR(KGNI_IOC_MAGIC, 0x20, struct kgni_ioc_mem_register)
+#define KGNI_IOC_MEM_DEREGISTER	_IOW(KGNI_IOC_MAGIC, 0x21, struct kgni_ioc_mem_deregister)
+#define KGNI_IOC_POST		_IOW(KGNI_IOC_MAGIC, 0x30, struct kgni_ioc_post)
+#define KGNI_IOC_DGRAM_POST	_IOW(KGNI_IOC_MAGIC, 0x40, struct kgni_ioc_dgram_post)
+#define KGNI_IOC_DGRAM_TEST	_IOWR(KGNI_IOC_MAGIC, 0x41, struct kgni_ioc_dgram_test)
+#define KGNI_IOC_DGRAM_PROBE	_IOWR(KGNI_IOC_MAGIC, 0x42, struct kgni_ioc_dgram_probe)
+#define KGNI_IOC_DGRAM_CANCEL	_IOW(KGNI_IOC_MAGIC, 0x43, struct kgni_ioc_dgram_cancel)
+
+#endif /* _UAPI_GNI_KGNI_H */

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * The completion queue protocol: many producers, one consumer, kernel and user
+ * space alike. The shared words are struct kgni_ring of uapi/gni/ring.h.
+ *
+ * Nothing in the ring is trusted: positions are masked before use, each shared
+ * word is read once, and every loop is bounded. The worst that a hostile
+ * partner can do is to lose or fake events of this ring.
+ *
+ * Barriers, and what each talks to:
+ *  (A) the producer's cmpxchg on the slot publishes what it wrote before
+ *      (data in the target's memory) to (B), the consumer's acquire load.
+ *  (C) the consumer's release store of head gives the slot, cleared, back to
+ *      (D), the producers' acquire load of head.
+ *  (E) the full barrier after publishing, which (A) is, and (F), the
+ *      one after arming: either the producer sees armed, or the consumer sees
+ *      the entry.
+ */
+#ifndef _KGNI_CORE_RING_H
+#define _KGNI_CORE_RING_H
+
+#include "core.h"
+#include <gni/ring.h>
+
+/* A producer that lost this many races gives up and counts as overrun. */
+#define KGNI_RING_TRIES		4096
+
+enum kgni_ring_pop {
+	KGNI_RING_EMPTY,	/* nothing there */
+	KGNI_RING_ENTRY,	/* an entry was taken */
+	KGNI_RING_OVERRUN,	/* events were lost since the last call */
+};
+
+/**
+ * struct kgni_ring_view - one party's own view of a ring
+ * @ring: the shared control words
+ * @slots: the shared slots
+ * @mask: number of slots less one, from a source that this party trusts
+ */
+struct kgni_ring_view {
+	struct kgni_ring *ring;
+	u64 *slots;
+	u32 mask;
+};
+
+static inline void kgni_ring_view_init(struct kgni_ring_view *v, void *mem, u32 slots)
+{
+	v->ring = mem;
+	v->slots = (u64 *)((char *)mem + KGNI_RING_SLOTS_OFFSET);
+	v->mask = slots - 1;
+}
+
+/**
+ * kgni_ring_push - add an entry
+ * @v: the ring
+ * @entry: what to add, not zero
+ *
+ * Context: any, any number of producers at once.
+ * Return: true if the entry is in; false if it was dropped and the overrun
+ * flag is set.
+ */
+static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
+{
+	u32 head, tail, tries;
+
+	for (tries = 0; tries < KGNI_RING_TRIES; tries++) {
+		tail = core_load(&v->ring->tail);
+		head = core_load_acquire(&v->ring->head);	/* (D) */
+		if (tail - head > v->mask) {
+			/* Full, unless the two reads straddle other's work. */
+			if (core_load(&v->ring->tail) == tail)
+				break;
+			continue;
+		}
+		if (core_cmpxchg(&v->ring->tail, tail, tail + 1) != tail)
+			continue;
+		/* (A) (E) Lost: someone took this slot for a hole. */
+		if (!core_cmpxchg(&v->slots[tail & v->mask], 0, entry))
+			return true;
+	}
+	core_store_release(&v->ring->overrun, 1);
+	core_mb();						/* (E) */
+	return false;
+}
+
+/**
+ * kgni_ring_ready - is there something to pop
+ * @v: the ring
+ *
+ * An entry in the slot at head counts only once its position is reserved: a
+ * producer that was overtaken by a repair may leave one there early.
+ *
+ * Context: any.
+ * Return: true if kgni_ring_pop() would not say KGNI_RING_EMPTY.
+ */
+static inline bool kgni_ring_ready(const struct kgni_ring_view *v)
+{
+	u32 head = core_load(&v->ring->head);
+
+	if (core_load_acquire(&v->slots[head & v->mask]))
+		return core_load_acquire(&v->ring->tail) != head ||
+		       core_load(&v->ring->overrun);
+	return core_load(&v->ring->overrun);
+}
+
+/**
+ * kgni_ring_count - how many positions are reserved and not consumed
+ * @v: the ring
+ *
+ * Context: any; a snapshot.
+ * Return: 0 to the number of slots.
+ */
+static inline u32 kgni_ring_count(const struct kgni_ring_view *v)
+{
+	u32 head = core_load(&v->ring->head);
+	u32 n = core_load(&v->ring->tail) - head;
+
+	return n > v->mask ? v->mask + 1 : n;
+}
+
+/**
+ * kgni_ring_pop - take the oldest entry
+ * @v: the ring
+ * @entry: out: the entry, if KGNI_RING_ENTRY is returned
+ *
+ * A lost event is reported once, before what is left in the ring, and takes
+ * no entry with it.
+ *
+ * Context: one consumer at a time.
+ * Return: see enum kgni_ring_pop.
+ */
+static inline enum kgni_ring_pop kgni_ring_pop(const struct kgni_ring_view *v, u64 *entry)
+{
+	u32 head = core_load(&v->ring->head);
+	u64 *slot = &v->slots[head & v->mask];
+	u64 e = core_load_acquire(slot);			/* (B) */
+
+	if (core_load(&v->ring->overrun) && core_xchg(&v->ring->overrun, 0))
+		return KGNI_RING_OVERRUN;
+	if (!e || core_load_acquire(&v->ring->tail) == head)
+		return KGNI_RING_EMPTY;
+	core_store(slot, 0);
+	core_store_release(&v->ring->head, head + 1);		/* (C) */
+	*entry = e;
+	return KGNI_RING_ENTRY;
+}
+
+/**
+ * kgni_ring_arm - tell producers that the consumer is about to sleep
+ * @v: the ring
+ *
+ * Look with kgni_ring_ready() after it and sleep only if that says no.
+ *
+ * Context: any.
+ */
+static inline void kgni_ring_arm(const struct kgni_ring_view *v)
+{
+	core_store(&v->ring->armed, 1);
+	core_mb();						/* (F) */
+}
+
+/**
+ * kgni_ring_disarm - must the producer that just pushed wake the consumer
+ * @v: the ring
+ *
+ * Context: any.
+ * Return: true for one of the producers that push after kgni_ring_arm().
+ */
+static inline bool kgni_ring_disarm(const struct kgni_ring_view *v)
+{
+	return core_load(&v->ring->armed) && core_xchg(&v->ring->armed, 0);
+}
+
+/**
+ * kgni_ring_repair - fill the holes that a dead producer may have left
+ * @v: the ring
+ * @entry: the error entry to fill them with, not zero
+ *
+ * A producer that lives and is merely slow loses its cmpxchg to this one and
+ * reserves again, so nothing of its own is lost.
+ *
+ * Context: any, beside producers and the consumer.
+ * Return: how many holes were filled.
+ */
+static inline u32 kgni_ring_repair(const struct kgni_ring_view *v, u64 entry)
+{
+	u32 head = core_load_acquire(&v->ring->head);
+	u32 n = core_load(&v->ring->tail) - head;
+	u32 i, filled = 0;
+	u64 *slot;
+
+	if (n > v->mask)
+		n = v->mask + 1;
+	for (i = 0; i < n; i++) {
+		slot = &v->slots[(head + i) & v->mask];
+		if (core_load(slot) || core_cmpxchg(slot, 0, entry))
+			continue;
+		/* Consumed and cleared meanwhile: it was no hole, take it back. */
+		if ((s32)(core_load(&v->ring->head) - (head + i)) > 0 &&
+		    core_cmpxchg(slot, entry, 0) == entry)
+			continue;
+		filled++;
+	}
+	return filled;
+}
+
+#endif /* _KGNI_CORE_RING_H */

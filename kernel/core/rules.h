@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * What each kind of post needs and demands: one table for driver, library,
+ * tests and documentation.
+ *
+ * Gets need a remote address and a length that are multiples of 4; any local
+ * address will do. Puts have no rule. An AMO needs a remote address, a length
+ * and, if it fetches, a local address that are multiples of its operand. An
+ * FMA put may be empty, nothing else may.
+ */
+#ifndef _KGNI_CORE_RULES_H
+#define _KGNI_CORE_RULES_H
+
+#include "core.h"
+#include "amo.h"
+
+/* The same numbers as gni_post_type_t. */
+enum kgni_post_type {
+	KGNI_POST_RDMA_PUT = 1,
+	KGNI_POST_RDMA_GET = 2,
+	KGNI_POST_FMA_PUT = 3,
+	KGNI_POST_FMA_PUT_W_SYNCFLAG = 4,
+	KGNI_POST_FMA_GET = 5,
+	KGNI_POST_AMO = 6,
+	KGNI_POST_CQWRITE = 7,
+	KGNI_POST_TYPES
+};
+
+#define KGNI_CQMODE_LOCAL	0x1
+#define KGNI_CQMODE_GLOBAL	0x2
+#define KGNI_CQMODE_REMOTE	0x4
+#define KGNI_CQMODE_ALL		0x7
+#define KGNI_RDMA_FENCE		0x2
+#define KGNI_RDMA_GETWC_DIS	0x4
+#define KGNI_RDMA_USER		(KGNI_RDMA_FENCE | KGNI_RDMA_GETWC_DIS)
+
+/**
+ * struct kgni_post_rule - what a post type needs
+ * @valid: there is such a type
+ * @bte: it goes to a BTE channel
+ * @local: the local handle is used
+ * @local_write: local memory is written
+ * @remote_write: remote memory is written
+ * @empty: length 0 is fine
+ * @remote_align: remote address is a multiple of this
+ * @length_align: length is a multiple of this
+ */
+struct kgni_post_rule {
+	bool valid;
+	bool bte;
+	bool local;
+	bool local_write;
+	bool remote_write;
+	bool empty;
+	u8 remote_align;
+	u8 length_align;
+};
+
+enum kgni_rule {
+	KGNI_RULE_OK,
+	KGNI_RULE_PARAM,	/* GNI_RC_INVALID_PARAM */
+	KGNI_RULE_ALIGN,	/* GNI_RC_ALIGNMENT_ERROR */
+};
+
+static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
+{
+	static const struct kgni_post_rule table[KGNI_POST_TYPES] = {
+		[KGNI_POST_RDMA_PUT] = { .valid = 1, .bte = 1, .local = 1, .remote_write = 1,
+					 .remote_align = 1, .length_align = 1 },
+		[KGNI_POST_RDMA_GET] = { .valid = 1, .bte = 1, .local = 1, .local_write = 1,
+					 .remote_align = 4, .length_align = 4 },
+		[KGNI_POST_FMA_PUT] = { .valid = 1, .remote_write = 1, .empty = 1,
+					.remote_align = 1, .length_align = 1 },
+		[KGNI_POST_FMA_PUT_W_SYNCFLAG] = { .valid = 1, .remote_write = 1, .empty = 1,
+						   .remote_align = 1, .length_align = 1 },
+		[KGNI_POST_FMA_GET] = { .valid = 1, .local = 1, .local_write = 1,
+					.remote_align = 4, .length_align = 4 },
+		/* AMO: alignment by the operand; local side only if it fetches. */
+		[KGNI_POST_AMO] = { .valid = 1, .remote_write = 1,
+				    .remote_align = 1, .length_align = 1 },
+		[KGNI_POST_CQWRITE] = { .valid = 1, .empty = 1,
+					.remote_align = 1, .length_align = 1 },
+	};
+
+	return type < KGNI_POST_TYPES && table[type].valid ? &table[type] : NULL;
+}
+
+/**
+ * struct kgni_post_args - the fields of a post that the rules look at
+ * @type: enum kgni_post_type
+ * @cq_mode: KGNI_CQMODE_*
+ * @rdma_mode: KGNI_RDMA_*; looked at for RDMA only
+ * @local_addr: local address
+ * @remote_addr: remote address; not looked at for a CQ write
+ * @length: bytes; not looked at for a CQ write
+ * @sync_addr: address of the flag; looked at for a put with flag only
+ * @amo_cmd: command; looked at for an AMO only
+ */
+struct kgni_post_args {
+	u32 type;
+	u16 cq_mode;
+	u16 rdma_mode;
+	u64 local_addr;
+	u64 remote_addr;
+	u64 length;
+	u64 sync_addr;
+	u32 amo_cmd;
+};
+
+/**
+ * kgni_post_check - does a post keep the rules
+ * @a: its fields; those that its type does not use may hold anything
+ * @amo: out: the command, decoded, if it is an AMO
+ *
+ * Return: what is wrong, KGNI_RULE_OK for nothing.
+ */
+static inline enum kgni_rule kgni_post_check(const struct kgni_post_args *a, struct kgni_amo *amo)
+{
+	const struct kgni_post_rule *r = kgni_post_rule(a->type);
+
+	if (!r || a->cq_mode & ~KGNI_CQMODE_ALL)
+		return KGNI_RULE_PARAM;
+	if (r->bte && a->rdma_mode & ~KGNI_RDMA_USER)
+		return KGNI_RULE_PARAM;
+	if (a->type == KGNI_POST_CQWRITE)
+		return KGNI_RULE_OK;
+	if (a->remote_addr + a->length < a->remote_addr)
+		return KGNI_RULE_PARAM;
+	if (!a->length && !r->empty)
+		return KGNI_RULE_PARAM;
+	if (a->type == KGNI_POST_AMO) {
+		if (!kgni_amo_decode(a->amo_cmd, amo))
+			return KGNI_RULE_PARAM;
+		if (a->remote_addr % amo->size || a->length % amo->size)
+			return KGNI_RULE_ALIGN;
+		if (amo->fetch && a->local_addr % amo->size)
+			return KGNI_RULE_ALIGN;
+	}
+	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG && a->sync_addr % 8)
+		return KGNI_RULE_ALIGN;
+	if (a->remote_addr % r->remote_align || a->length % r->length_align)
+		return KGNI_RULE_ALIGN;
+	return KGNI_RULE_OK;
+}
+
+#endif /* _KGNI_CORE_RULES_H */
