@@ -18,11 +18,12 @@
 
 #define core_load(p)			READ_ONCE(*(p))
 #define core_store(p, v)		WRITE_ONCE(*(p), v)
-#define core_load_acquire(p)		smp_load_acquire(p)
-#define core_store_release(p, v)	smp_store_release(p, v)
+/* Barriers are commented where these are used. */
+#define core_load_acquire(p)		smp_load_acquire(p)	/* see above */
+#define core_store_release(p, v)	smp_store_release(p, v)	/* see above */
 #define core_cmpxchg(p, old, new)	cmpxchg(p, old, new)
 #define core_xchg(p, v)			xchg(p, v)
-#define core_mb()			smp_mb()
+#define core_mb()			smp_mb()		/* see above */
 
 #else
 

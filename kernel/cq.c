@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completion queues: rings in pages of the kernel, mapped into their owner.
+ * The protocol is core/ring.h; the layout of an entry is core/cqe.h.
+ */
+#include <linux/file.h>
+#include <linux/mm.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/vmalloc.h>
+
+#include "kgni.h"
+
+#define KGNI_CQ_SLOTS_MAX	BIT(20)
+#define KGNI_CQ_MODES		(GNI_CQ_BLOCKING | GNI_CQ_PHYS_PAGES | GNI_CQ_UNMANAGED)
+/* The id of a queue is in the mmap offset from this bit on. */
+#define KGNI_CQ_MMAP_SHIFT	32
+#define KGNI_CQ_ID_MAX		((1U << 30) - 1)
+
+static size_t kgni_cq_bytes(u32 slots)
+{
+	return PAGE_ALIGN(KGNI_RING_SLOTS_OFFSET + slots * sizeof(u64));
+}
+
+static void kgni_cq_free_pages(struct kgni_cq *cq)
+{
+	if (cq->mem)
+		vunmap(cq->mem);
+	while (cq->npages)
+		put_page(cq->pages[--cq->npages]);
+	kvfree(cq->pages);
+}
+
+static int kgni_cq_alloc_pages(struct kgni_cq *cq)
+{
+	unsigned int n = kgni_cq_bytes(cq->slots) >> PAGE_SHIFT;
+
+	cq->pages = kvcalloc(n, sizeof(*cq->pages), GFP_KERNEL_ACCOUNT);
+	if (!cq->pages)
+		return -ENOMEM;
+	while (cq->npages < n) {
+		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+
+		if (!page)
+			goto fail;
+		cq->pages[cq->npages++] = page;
+	}
+	cq->mem = vmap(cq->pages, n, VM_MAP, PAGE_KERNEL);
+	if (!cq->mem)
+		goto fail;
+	kgni_ring_view_init(&cq->view, cq->mem, cq->slots);
+	return 0;
+
+fail:
+	kgni_cq_free_pages(cq);
+	return -ENOMEM;
+}
+
+static void kgni_cq_free(struct kref *ref)
+{
+	struct kgni_cq *cq = container_of(ref, struct kgni_cq, ref);
+
+	kgni_cq_free_pages(cq);
+	kfree_rcu(cq, rcu);
+}
+
+/**
+ * kgni_cq_put - give a reference back
+ * @cq: the queue
+ *
+ * Context: process, may sleep.
+ */
+void kgni_cq_put(struct kgni_cq *cq)
+{
+	kref_put(&cq->ref, kgni_cq_free);
+}
+
+/**
+ * kgni_cq_find - find a queue by its id
+ * @nic: attachment it belongs to
+ * @id: its id
+ *
+ * Context: any.
+ * Return: the queue, referenced, or NULL.
+ */
+struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id)
+{
+	struct kgni_cq *cq;
+
+	rcu_read_lock();
+	cq = xa_load(&nic->cqs, id);
+	if (cq && !kref_get_unless_zero(&cq->ref))
+		cq = NULL;
+	rcu_read_unlock();
+	return cq;
+}
+
+static struct kgni_cq *kgni_cq_new(const struct kgni_ioc_cq_create *arg)
+{
+	struct kgni_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+
+	if (!cq)
+		return NULL;
+	kref_init(&cq->ref);
+	init_waitqueue_head(&cq->wq);
+	cq->slots = roundup_pow_of_two(arg->entries);
+	cq->delay = min(arg->delay, cq->slots - 1);
+	cq->mode = arg->mode;
+	if (kgni_cq_alloc_pages(cq)) {
+		kfree(cq);
+		return NULL;
+	}
+	return cq;
+}
+
+/* KGNI_IOC_CQ_CREATE. */
+long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
+{
+	struct kgni_cq *cq;
+	int rc;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (!arg->entries || arg->mode & ~KGNI_CQ_MODES)
+		return GNI_RC_INVALID_PARAM;
+	if (arg->entries > KGNI_CQ_SLOTS_MAX || !kgni_res_charge(nic->job, KGNI_RES_CQ))
+		return GNI_RC_ERROR_RESOURCE;
+	cq = kgni_cq_new(arg);
+	if (!cq) {
+		rc = -ENOMEM;
+		goto uncharge;
+	}
+	rc = xa_alloc(&nic->cqs, &cq->id, cq, XA_LIMIT(1, KGNI_CQ_ID_MAX), GFP_KERNEL_ACCOUNT);
+	if (rc)
+		goto put;
+	arg->id = cq->id;
+	arg->slots = cq->slots;
+	arg->mmap_offset = (u64)cq->id << KGNI_CQ_MMAP_SHIFT;
+	arg->mmap_length = kgni_cq_bytes(cq->slots);
+	return GNI_RC_SUCCESS;
+
+put:
+	kgni_cq_put(cq);
+uncharge:
+	kgni_res_uncharge(nic->job, KGNI_RES_CQ);
+	return rc;
+}
+
+static void kgni_cq_kill(struct kgni_nic *nic, struct kgni_cq *cq)
+{
+	WRITE_ONCE(cq->dead, true);
+	wake_up_all(&cq->wq);
+	kgni_res_uncharge(nic->job, KGNI_RES_CQ);
+	kgni_cq_put(cq);
+}
+
+/* KGNI_IOC_CQ_DESTROY. What still delivers to the queue delivers to nobody. */
+long kgni_cq_destroy(struct kgni_nic *nic, u32 id)
+{
+	struct kgni_cq *cq = xa_erase(&nic->cqs, id);
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	kgni_cq_kill(nic, cq);
+	return GNI_RC_SUCCESS;
+}
+
+/* Part of kgni_nic_release(). */
+void kgni_cq_destroy_all(struct kgni_nic *nic)
+{
+	struct kgni_cq *cq;
+	unsigned long id;
+
+	xa_for_each(&nic->cqs, id, cq) {
+		xa_erase(&nic->cqs, id);
+		kgni_cq_kill(nic, cq);
+	}
+	xa_destroy(&nic->cqs);
+}
+
+/**
+ * kgni_cq_push - deliver an event
+ * @cq: the queue, referenced
+ * @entry: the event, not zero
+ *
+ * A full queue drops the event and tells its owner so. A sleeper is woken when
+ * more events wait than its queue's delay allows.
+ *
+ * Context: any.
+ */
+void kgni_cq_push(struct kgni_cq *cq, u64 entry)
+{
+	bool dropped;
+
+	if (cq->mode & GNI_CQ_UNMANAGED)
+		return;
+	dropped = !kgni_ring_push(&cq->view, entry);
+	/* Its barrier pairs with the one in kgni_cq_sleep(). */
+	if (!wq_has_sleeper(&cq->wq))
+		return;
+	if (dropped || kgni_ring_count(&cq->view) > cq->delay) {
+		kgni_ring_disarm(&cq->view);
+		wake_up_all(&cq->wq);
+	}
+}
+
+static void kgni_cq_vma_open(struct vm_area_struct *vma)
+{
+	struct kgni_cq *cq = vma->vm_private_data;
+
+	kref_get(&cq->ref);
+}
+
+/* A process that had the ring may have died between reserve and publish. */
+static void kgni_cq_vma_close(struct vm_area_struct *vma)
+{
+	struct kgni_cq *cq = vma->vm_private_data;
+
+	if (kgni_ring_repair(&cq->view, kgni_cqe_hole()))
+		wake_up_all(&cq->wq);
+	kgni_cq_put(cq);
+}
+
+static int kgni_cq_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
+{
+	return -EINVAL;
+}
+
+static const struct vm_operations_struct kgni_cq_vm_ops = {
+	.open = kgni_cq_vma_open,
+	.close = kgni_cq_vma_close,
+	.may_split = kgni_cq_vma_may_split,
+};
+
+/* Map a ring, whole and shared, at the offset that KGNI_IOC_CQ_CREATE gave. */
+int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma)
+{
+	const unsigned int shift = KGNI_CQ_MMAP_SHIFT - PAGE_SHIFT;
+	unsigned long id = vma->vm_pgoff >> shift;
+	struct kgni_cq *cq;
+	int rc;
+
+	if (id > KGNI_CQ_ID_MAX || vma->vm_pgoff != id << shift)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
+		return -EINVAL;
+	cq = kgni_cq_find(nic, id);
+	if (!cq)
+		return -EINVAL;
+	if (vma->vm_end - vma->vm_start != (unsigned long)cq->npages << PAGE_SHIFT) {
+		rc = -EINVAL;
+		goto put;
+	}
+	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
+	vma->vm_flags &= ~VM_MAYEXEC;
+	rc = vm_map_pages_zero(vma, cq->pages, cq->npages);
+	if (rc)
+		goto put;
+	vma->vm_private_data = cq;
+	vma->vm_ops = &kgni_cq_vm_ops;
+	return 0;
+
+put:
+	kgni_cq_put(cq);
+	return rc;
+}
+
+/* One of the queues that a caller waits for. */
+struct kgni_cq_waiter {
+	struct kgni_cq *cq;
+	struct wait_queue_entry wait;
+};
+
+/* Find a queue with an event; GNI_RC_TIMEOUT if there is none yet. */
+static int kgni_cq_scan(struct kgni_cq_waiter *w, u32 count, u32 *which)
+{
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		if (READ_ONCE(w[i].cq->dead))
+			return GNI_RC_INVALID_PARAM;
+		if (kgni_ring_ready(&w[i].cq->view)) {
+			*which = i;
+			return GNI_RC_SUCCESS;
+		}
+	}
+	return GNI_RC_TIMEOUT;
+}
+
+static long kgni_cq_sleep(struct kgni_cq_waiter *w, u32 count, u64 timeout_ms, u32 *which)
+{
+	long left = kgni_timeout(timeout_ms);
+	long rc;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		init_waitqueue_entry(&w[i].wait, current);
+		add_wait_queue(&w[i].cq->wq, &w[i].wait);
+	}
+	for (;;) {
+		set_current_state(TASK_INTERRUPTIBLE);
+		for (i = 0; i < count; i++)
+			kgni_ring_arm(&w[i].cq->view);
+		/* Its barrier pairs with the one in kgni_cq_push(). */
+		rc = kgni_cq_scan(w, count, which);
+		if (rc != GNI_RC_TIMEOUT || !left)
+			break;
+		if (signal_pending(current)) {
+			rc = -EINTR;
+			break;
+		}
+		left = schedule_timeout(left);
+	}
+	__set_current_state(TASK_RUNNING);
+	for (i = 0; i < count; i++)
+		remove_wait_queue(&w[i].cq->wq, &w[i].wait);
+	return rc;
+}
+
+static long kgni_cq_waiter_init(struct kgni_cq_waiter *w, const struct kgni_cq_ref *ref)
+{
+	struct fd fd = fdget(ref->fd);
+	struct kgni_nic *nic;
+
+	if (!fd.file)
+		return GNI_RC_INVALID_PARAM;
+	nic = kgni_file_nic(fd.file);
+	if (nic)
+		w->cq = kgni_cq_find(nic, ref->id);
+	fdput(fd);
+	if (!w->cq)
+		return GNI_RC_INVALID_PARAM;
+	return w->cq->mode & GNI_CQ_BLOCKING ? GNI_RC_SUCCESS : GNI_RC_ERROR_RESOURCE;
+}
+
+/* KGNI_IOC_CQ_WAIT. */
+long kgni_cq_wait(struct kgni_ioc_cq_wait *arg)
+{
+	const struct kgni_cq_ref __user *user = u64_to_user_ptr(arg->cqs);
+	struct kgni_cq_waiter *w;
+	struct kgni_cq_ref ref;
+	long rc = GNI_RC_SUCCESS;
+	u32 i;
+
+	if (!arg->count || arg->count > KGNI_CQ_WAIT_MAX)
+		return GNI_RC_INVALID_PARAM;
+	w = kvcalloc(arg->count, sizeof(*w), GFP_KERNEL_ACCOUNT);
+	if (!w)
+		return -ENOMEM;
+	for (i = 0; i < arg->count && !rc; i++) {
+		if (copy_from_user(&ref, user + i, sizeof(ref)))
+			rc = -EFAULT;
+		else
+			rc = kgni_cq_waiter_init(&w[i], &ref);
+	}
+	if (!rc)
+		rc = kgni_cq_sleep(w, arg->count, arg->timeout_ms, &arg->which);
+	for (i = 0; i < arg->count; i++)
+		if (w[i].cq)
+			kgni_cq_put(w[i].cq);
+	kvfree(w);
+	return rc;
+}

@@ -1,0 +1,357 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Devices: class gni, the files /dev/kgniN, and the way of an ioctl to the
+ * object that serves it.
+ */
+#include <linux/pagemap.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "kgni.h"
+
+static struct class *kgni_class;
+static dev_t kgni_devt;
+/* No file opens before all devices are there: a start that fails has no users. */
+static bool kgni_ready;
+
+static const struct file_operations kgni_fops;
+
+/**
+ * kgni_file_nic - the attachment behind an open file
+ * @file: any file
+ *
+ * Context: any; valid while the file is held.
+ * Return: the attachment; NULL if it is no file of ours or not attached.
+ */
+struct kgni_nic *kgni_file_nic(struct file *file)
+{
+	struct kgni_file *f;
+
+	if (file->f_op != &kgni_fops)
+		return NULL;
+	f = file->private_data;
+	return smp_load_acquire(&f->nic);	/* pairs with attaching */
+}
+
+/**
+ * kgni_timeout - milliseconds of the interface as jiffies to sleep
+ * @ms: milliseconds, or KGNI_WAIT_FOREVER
+ *
+ * Context: any.
+ * Return: jiffies; MAX_SCHEDULE_TIMEOUT for what is longer than 49 days.
+ */
+long kgni_timeout(u64 ms)
+{
+	return ms >= U32_MAX ? MAX_SCHEDULE_TIMEOUT : msecs_to_jiffies(ms);
+}
+
+static int kgni_open(struct inode *inode, struct file *file)
+{
+	struct kgni_device *dev = container_of(inode->i_cdev, struct kgni_device, cdev);
+	struct kgni_file *f;
+
+	if (!smp_load_acquire(&kgni_ready))	/* pairs with kgni_devices_init() */
+		return -ENXIO;
+	f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
+	if (!f)
+		return -ENOMEM;
+	f->dev = dev;
+	mutex_init(&f->lock);
+	xa_init(&f->reserved);
+	file->private_data = f;
+	return nonseekable_open(inode, file);
+}
+
+static int kgni_release(struct inode *inode, struct file *file)
+{
+	struct kgni_file *f = file->private_data;
+	struct kgni_job *job;
+	unsigned long ptag;
+
+	if (f->nic)
+		kgni_nic_release(f->nic);
+	xa_for_each(&f->reserved, ptag, job)
+		kgni_job_put(job);
+	xa_destroy(&f->reserved);
+	kfree(f);
+	return 0;
+}
+
+static int kgni_mmap(struct file *file, struct vm_area_struct *vma)
+{
+	struct kgni_nic *nic = kgni_file_nic(file);
+
+	return nic ? kgni_cq_mmap(nic, vma) : -EINVAL;
+}
+
+static long kgni_info(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_info *info = arg;
+
+	memset(info, 0, sizeof(*info));
+	info->abi = KGNI_ABI_VERSION;
+	info->device_id = f->dev->id;
+	info->pe = f->dev->pe;
+	info->device_type = GNI_DEVICE_ARIES;
+	info->cpu = cpumask_first(cpu_online_mask);
+	info->version = GNI_VERSION;
+	info->revision = KGNI_REVISION;
+	strscpy(info->build, "kgni " KGNI_VERSION, sizeof(info->build));
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_do_attach(struct kgni_file *f, void *arg)
+{
+	return kgni_nic_attach(f, arg);
+}
+
+static long kgni_do_get_ptag(struct kgni_file *f, void *arg)
+{
+	return kgni_job_get_ptag(f, arg);
+}
+
+static long kgni_do_res_info(struct kgni_file *f, void *arg)
+{
+	return kgni_res_info(f, arg);
+}
+
+static long kgni_do_cq_create(struct kgni_file *f, void *arg)
+{
+	return kgni_cq_create(f->nic, arg);
+}
+
+static long kgni_do_cq_destroy(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_cq_destroy *a = arg;
+
+	return a->reserved ? -EINVAL : kgni_cq_destroy(f->nic, a->id);
+}
+
+static long kgni_do_cq_wait(struct kgni_file *f, void *arg)
+{
+	return kgni_cq_wait(arg);
+}
+
+static long kgni_do_mem_register(struct kgni_file *f, void *arg)
+{
+	return kgni_mdd_register(f->nic, arg);
+}
+
+static long kgni_do_mem_deregister(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_mem_deregister *a = arg;
+
+	return kgni_mdd_deregister(f->nic, &a->handle);
+}
+
+static long kgni_do_post(struct kgni_file *f, void *arg)
+{
+	return kgni_post(f->nic, arg);
+}
+
+static long kgni_do_dgram_post(struct kgni_file *f, void *arg)
+{
+	return kgni_dgram_post(f->nic, arg);
+}
+
+static long kgni_do_dgram_test(struct kgni_file *f, void *arg)
+{
+	return kgni_dgram_test(f->nic, arg);
+}
+
+static long kgni_do_dgram_probe(struct kgni_file *f, void *arg)
+{
+	return kgni_dgram_probe(f->nic, arg);
+}
+
+static long kgni_do_dgram_cancel(struct kgni_file *f, void *arg)
+{
+	return kgni_dgram_cancel(f->nic, arg);
+}
+
+#define KGNI_NEEDS_NIC	true
+
+static const struct kgni_ioctl_desc {
+	unsigned int cmd;
+	long (*call)(struct kgni_file *f, void *arg);
+	bool needs_nic;
+} kgni_ioctls[] = {
+	{ KGNI_IOC_POST, kgni_do_post, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_WAIT, kgni_do_cq_wait, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_DGRAM_TEST, kgni_do_dgram_test, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_DGRAM_PROBE, kgni_do_dgram_probe, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_DGRAM_POST, kgni_do_dgram_post, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_DGRAM_CANCEL, kgni_do_dgram_cancel, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_MEM_REGISTER, kgni_do_mem_register, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_MEM_DEREGISTER, kgni_do_mem_deregister, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_DESTROY, kgni_do_cq_destroy, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_INFO, kgni_info },
+	{ KGNI_IOC_ATTACH, kgni_do_attach },
+	{ KGNI_IOC_GET_PTAG, kgni_do_get_ptag },
+	{ KGNI_IOC_RES_INFO, kgni_do_res_info },
+};
+
+/* Room for the argument of any call. */
+union kgni_ioctl_arg {
+	struct kgni_ioc_info info;
+	struct kgni_ioc_attach attach;
+	struct kgni_ioc_ptag ptag;
+	struct kgni_ioc_res res;
+	struct kgni_ioc_cq_create cq_create;
+	struct kgni_ioc_cq_destroy cq_destroy;
+	struct kgni_ioc_cq_wait cq_wait;
+	struct kgni_ioc_mem_register mem_register;
+	struct kgni_ioc_mem_deregister mem_deregister;
+	struct kgni_ioc_post post;
+	struct kgni_ioc_dgram_post dgram_post;
+	struct kgni_ioc_dgram_test dgram_test;
+	struct kgni_ioc_dgram_probe dgram_probe;
+	struct kgni_ioc_dgram_cancel dgram_cancel;
+};
+
+static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
+{
+	void __user *user = (void __user *)uarg;
+	struct kgni_file *f = file->private_data;
+	const struct kgni_ioctl_desc *d = kgni_ioctls;
+	unsigned int size = _IOC_SIZE(cmd);
+	union kgni_ioctl_arg arg;
+	long rc;
+
+	while (d->cmd != cmd)
+		if (++d == kgni_ioctls + ARRAY_SIZE(kgni_ioctls))
+			return -ENOTTY;
+	if (d->needs_nic && !kgni_file_nic(file))
+		return GNI_RC_INVALID_STATE;
+	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&arg, user, size))
+		return -EFAULT;
+	/* The answer must have a place to go before anything is done. */
+	if (_IOC_DIR(cmd) & _IOC_READ && fault_in_writeable(user, size))
+		return -EFAULT;
+	rc = d->call(f, &arg);
+	if (rc >= 0 && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &arg, size))
+		return -EFAULT;
+	return rc;
+}
+
+static const struct file_operations kgni_fops = {
+	.owner = THIS_MODULE,
+	.open = kgni_open,
+	.release = kgni_release,
+	.unlocked_ioctl = kgni_ioctl,
+	.compat_ioctl = compat_ptr_ioctl,
+	.mmap = kgni_mmap,
+	.llseek = no_llseek,
+};
+
+static void kgni_device_free(struct device *dev)
+{
+	struct kgni_device *kdev = container_of(dev, struct kgni_device, dev);
+
+	WARN_ON_ONCE(!xa_empty(&kdev->jobs));
+	kfree(kdev);
+}
+
+static struct kgni_device *kgni_device_new(u32 id, u32 pe)
+{
+	struct kgni_device *dev = kzalloc(sizeof(*dev), GFP_KERNEL);
+	int rc;
+
+	if (!dev)
+		return ERR_PTR(-ENOMEM);
+	dev->id = id;
+	dev->pe = pe;
+	kgni_device_jobs_init(dev);
+	kgni_device_dgrams_init(dev);
+	device_initialize(&dev->dev);
+	dev->dev.class = kgni_class;
+	dev->dev.devt = MKDEV(MAJOR(kgni_devt), id);
+	dev->dev.groups = kgni_device_groups;
+	dev->dev.release = kgni_device_free;
+	cdev_init(&dev->cdev, &kgni_fops);
+	dev->cdev.owner = THIS_MODULE;
+	rc = dev_set_name(&dev->dev, "kgni%u", id);
+	if (!rc)
+		rc = cdev_device_add(&dev->cdev, &dev->dev);
+	if (rc) {
+		put_device(&dev->dev);
+		return ERR_PTR(rc);
+	}
+	return dev;
+}
+
+static char *kgni_devnode(struct device *dev, umode_t *mode)
+{
+	if (mode)
+		*mode = 0666;
+	return NULL;
+}
+
+static void kgni_devices_delete(unsigned int count, struct kgni_device **table)
+{
+	while (count--) {
+		struct kgni_device *dev = table[count];
+
+		table[count] = NULL;
+		cdev_device_del(&dev->cdev, &dev->dev);
+		put_device(&dev->dev);
+	}
+}
+
+/**
+ * kgni_devices_init - make the devices and their files
+ * @count: how many
+ * @pe_base: PE address of the first
+ * @table: out: the devices
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -errno, with nothing left behind.
+ */
+int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **table)
+{
+	struct kgni_device *dev;
+	unsigned int i;
+	int rc;
+
+	rc = alloc_chrdev_region(&kgni_devt, 0, KGNI_MAX_DEVICES, "kgni");
+	if (rc)
+		return rc;
+	kgni_class = class_create(THIS_MODULE, "gni");
+	if (IS_ERR(kgni_class)) {
+		rc = PTR_ERR(kgni_class);
+		goto unregister;
+	}
+	kgni_class->devnode = kgni_devnode;
+	for (i = 0; i < count; i++) {
+		dev = kgni_device_new(i, pe_base + i);
+		if (IS_ERR(dev)) {
+			rc = PTR_ERR(dev);
+			goto delete;
+		}
+		WRITE_ONCE(table[i], dev);
+	}
+	smp_store_release(&kgni_ready, true);	/* pairs with kgni_open() */
+	return 0;
+
+delete:
+	kgni_devices_delete(i, table);
+	class_destroy(kgni_class);
+unregister:
+	unregister_chrdev_region(kgni_devt, KGNI_MAX_DEVICES);
+	return rc;
+}
+
+/**
+ * kgni_devices_exit - undo kgni_devices_init()
+ * @count: how many devices there are
+ * @table: the devices
+ *
+ * Context: process, may sleep; no file is open.
+ */
+void kgni_devices_exit(unsigned int count, struct kgni_device **table)
+{
+	kgni_devices_delete(count, table);
+	class_destroy(kgni_class);
+	unregister_chrdev_region(kgni_devt, KGNI_MAX_DEVICES);
+}

@@ -1,0 +1,437 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Datagrams: how processes meet. Two posted datagrams match when each is
+ * willing to talk to the other's (PE address, instance id) in one protection
+ * domain: bound to it, or a wildcard. A match completes both and gives each the
+ * other's data.
+ *
+ * A datagram is in these places, all under kgni_dgram_lock:
+ *	nic->dgram_eps		from its post until it is consumed, or its
+ *				endpoint is destroyed
+ *	dev->inbound		of the device it is aimed at: bound and pending
+ *	nic->dgram_wild		wildcard and pending
+ *	nic->dgram_peers	its peer is known: bound, or completed
+ *	nic->dgram_done		its state is final
+ */
+#include <linux/hash.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+
+#include "kgni.h"
+
+#define KGNI_DGRAM_PER_NIC	16384
+
+static_assert(KGNI_DGRAM_MAX == GNI_DATAGRAM_MAXSIZE);
+
+struct kgni_dgram {
+	struct kgni_nic *nic;
+	struct hlist_node ep_node;
+	struct hlist_node peer_node;
+	struct list_head pending_node;
+	struct list_head done_node;
+	u64 id;
+	u32 ep;
+	bool with_id;
+	bool bound;
+	bool orphan;
+	u32 state;
+	u32 remote_pe;
+	u32 remote_id;
+	u16 length;
+	u16 buf_size;
+	u16 got;
+	u8 data[KGNI_DGRAM_MAX];
+	u8 got_data[KGNI_DGRAM_MAX];
+};
+
+static DEFINE_SPINLOCK(kgni_dgram_lock);
+
+static u64 kgni_peer_key(u32 pe, u32 id)
+{
+	return (u64)pe << 32 | id;
+}
+
+static struct list_head *kgni_inbound(struct kgni_device *dev, u32 inst_id)
+{
+	return &dev->inbound[hash_32(inst_id, KGNI_DGRAM_HASH_BITS)];
+}
+
+void kgni_device_dgrams_init(struct kgni_device *dev)
+{
+	unsigned int i;
+
+	INIT_LIST_HEAD(&dev->nics);
+	for (i = 0; i < ARRAY_SIZE(dev->inbound); i++)
+		INIT_LIST_HEAD(&dev->inbound[i]);
+}
+
+/* Part of attaching: from here on peers find the attachment. */
+void kgni_dgram_attach(struct kgni_nic *nic)
+{
+	hash_init(nic->dgram_eps);
+	hash_init(nic->dgram_peers);
+	INIT_LIST_HEAD(&nic->dgram_wild);
+	INIT_LIST_HEAD(&nic->dgram_done);
+	init_waitqueue_head(&nic->dgram_wq);
+	spin_lock(&kgni_dgram_lock);
+	list_add_tail(&nic->node, &nic->dev->nics);
+	spin_unlock(&kgni_dgram_lock);
+}
+
+static void kgni_dgram_know_peer(struct kgni_dgram *d)
+{
+	hash_add(d->nic->dgram_peers, &d->peer_node, kgni_peer_key(d->remote_pe, d->remote_id));
+}
+
+/* Take a datagram out of all places and free it. */
+static void kgni_dgram_drop(struct kgni_dgram *d)
+{
+	hash_del(&d->ep_node);
+	hash_del(&d->peer_node);
+	list_del(&d->pending_node);
+	list_del(&d->done_node);
+	d->nic->dgram_count--;
+	kfree(d);
+}
+
+static void kgni_dgram_finish(struct kgni_dgram *d, u32 state)
+{
+	d->state = state;
+	list_del_init(&d->pending_node);
+	list_add_tail(&d->done_node, &d->nic->dgram_done);
+	wake_up_all(&d->nic->dgram_wq);
+}
+
+static void kgni_dgram_deliver(struct kgni_dgram *d, const struct kgni_dgram *from)
+{
+	d->got = from->length;
+	memcpy(d->got_data, from->data, from->length);
+	if (!d->bound) {
+		d->remote_pe = from->nic->dev->pe;
+		d->remote_id = from->nic->inst_id;
+		kgni_dgram_know_peer(d);
+	}
+	kgni_dgram_finish(d, GNI_POST_COMPLETED);
+}
+
+static void kgni_dgram_match(struct kgni_dgram *a, struct kgni_dgram *b)
+{
+	kgni_dgram_deliver(a, b);
+	kgni_dgram_deliver(b, a);
+}
+
+/* Would a pending bound datagram talk to this attachment? */
+static bool kgni_dgram_wants(const struct kgni_dgram *d, const struct kgni_nic *nic)
+{
+	return d->remote_pe == nic->dev->pe && d->remote_id == nic->inst_id &&
+	       kgni_job_same(d->nic->job, nic->job);
+}
+
+static struct kgni_dgram *kgni_dgram_find(struct kgni_nic *nic, u32 ep)
+{
+	struct kgni_dgram *d;
+
+	hash_for_each_possible(nic->dgram_eps, d, ep_node, ep)
+		if (d->ep == ep)
+			return d;
+	return NULL;
+}
+
+static struct kgni_dgram *kgni_dgram_find_named(struct kgni_nic *nic, u32 ep, u64 id, u32 flags)
+{
+	struct kgni_dgram *d = kgni_dgram_find(nic, ep);
+	bool with_id = flags & KGNI_DGRAM_WITH_ID;
+
+	if (!d || d->with_id != with_id || (with_id && d->id != id))
+		return NULL;
+	return d;
+}
+
+static bool kgni_dgram_peer_busy(struct kgni_nic *nic, u32 pe, u32 id)
+{
+	struct kgni_dgram *d;
+
+	hash_for_each_possible(nic->dgram_peers, d, peer_node, kgni_peer_key(pe, id))
+		if (d->remote_pe == pe && d->remote_id == id)
+			return true;
+	return false;
+}
+
+/* The oldest datagram that is aimed at us and would do for @d. */
+static struct kgni_dgram *kgni_dgram_inbound_for(const struct kgni_dgram *d)
+{
+	struct kgni_nic *nic = d->nic;
+	struct kgni_dgram *other;
+
+	list_for_each_entry(other, kgni_inbound(nic->dev, nic->inst_id), pending_node) {
+		if (!kgni_dgram_wants(other, nic))
+			continue;
+		if (!d->bound || kgni_dgram_wants(d, other->nic))
+			return other;
+	}
+	return NULL;
+}
+
+/* The oldest wildcard of an attachment that @d is bound to. */
+static struct kgni_dgram *kgni_dgram_wild_for(const struct kgni_dgram *d)
+{
+	struct kgni_device *dev = kgni_device_by_pe(d->remote_pe);
+	struct kgni_nic *nic;
+
+	if (!dev)
+		return NULL;
+	list_for_each_entry(nic, &dev->nics, node)
+		if (kgni_dgram_wants(d, nic) && !list_empty(&nic->dgram_wild))
+			return list_first_entry(&nic->dgram_wild, struct kgni_dgram, pending_node);
+	return NULL;
+}
+
+static void kgni_dgram_pend(struct kgni_dgram *d)
+{
+	struct kgni_device *dev;
+
+	if (!d->bound) {
+		list_add_tail(&d->pending_node, &d->nic->dgram_wild);
+		return;
+	}
+	/* Aimed at an address that is not of this machine it stays unmatched. */
+	dev = kgni_device_by_pe(d->remote_pe);
+	if (dev)
+		list_add_tail(&d->pending_node, kgni_inbound(dev, d->remote_id));
+}
+
+static long kgni_dgram_post_locked(struct kgni_dgram *d)
+{
+	struct kgni_nic *nic = d->nic;
+	struct kgni_dgram *other;
+
+	if (nic->dgram_count >= KGNI_DGRAM_PER_NIC || kgni_dgram_find(nic, d->ep))
+		return GNI_RC_ERROR_RESOURCE;
+	if (d->bound && kgni_dgram_peer_busy(nic, d->remote_pe, d->remote_id))
+		return GNI_RC_ERROR_RESOURCE;
+	other = kgni_dgram_inbound_for(d);
+	if (!other && d->bound)
+		other = kgni_dgram_wild_for(d);
+	nic->dgram_count++;
+	hash_add(nic->dgram_eps, &d->ep_node, d->ep);
+	if (d->bound)
+		kgni_dgram_know_peer(d);
+	if (other)
+		kgni_dgram_match(other, d);
+	else
+		kgni_dgram_pend(d);
+	return GNI_RC_SUCCESS;
+}
+
+static struct kgni_dgram *kgni_dgram_new(struct kgni_nic *nic,
+					 const struct kgni_ioc_dgram_post *arg)
+{
+	struct kgni_dgram *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
+
+	if (!d)
+		return NULL;
+	d->nic = nic;
+	INIT_LIST_HEAD(&d->pending_node);
+	INIT_LIST_HEAD(&d->done_node);
+	d->id = arg->id;
+	d->ep = arg->ep;
+	d->with_id = arg->flags & KGNI_DGRAM_WITH_ID;
+	d->bound = arg->flags & KGNI_DGRAM_BOUND;
+	d->state = GNI_POST_PENDING;
+	if (d->bound) {
+		d->remote_pe = arg->remote_pe;
+		d->remote_id = arg->remote_id;
+	}
+	d->length = arg->length;
+	d->buf_size = arg->buf_size;
+	memcpy(d->data, arg->data, arg->length);
+	return d;
+}
+
+/* KGNI_IOC_DGRAM_POST. */
+long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
+{
+	struct kgni_dgram *d;
+	long rc;
+
+	if (arg->reserved || arg->flags & ~(KGNI_DGRAM_BOUND | KGNI_DGRAM_WITH_ID))
+		return -EINVAL;
+	if (arg->flags & KGNI_DGRAM_WITH_ID && arg->id == U64_MAX)
+		return GNI_RC_INVALID_PARAM;
+	if (arg->length > KGNI_DGRAM_MAX || arg->buf_size > KGNI_DGRAM_MAX)
+		return GNI_RC_SIZE_ERROR;
+	d = kgni_dgram_new(nic, arg);
+	if (!d)
+		return -ENOMEM;
+	spin_lock(&kgni_dgram_lock);
+	rc = kgni_dgram_post_locked(d);
+	spin_unlock(&kgni_dgram_lock);
+	if (rc)
+		kfree(d);
+	return rc;
+}
+
+static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
+{
+	struct kgni_dgram *d = kgni_dgram_find_named(nic, arg->ep, arg->id, arg->flags);
+	long rc = GNI_RC_SUCCESS;
+
+	if (!d)
+		return GNI_RC_NO_MATCH;
+	arg->state = d->state;
+	if (d->state == GNI_POST_PENDING)
+		return GNI_RC_SUCCESS;
+	arg->remote_pe = d->remote_pe;
+	arg->remote_id = d->remote_id;
+	if (d->got > d->buf_size) {
+		rc = GNI_RC_SIZE_ERROR;
+	} else {
+		arg->length = d->got;
+		memcpy(arg->data, d->got_data, d->got);
+	}
+	kgni_dgram_drop(d);
+	return rc;
+}
+
+static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg, long *rc)
+{
+	spin_lock(&kgni_dgram_lock);
+	*rc = kgni_dgram_test_locked(nic, arg);
+	spin_unlock(&kgni_dgram_lock);
+	return *rc || arg->state != GNI_POST_PENDING;
+}
+
+/* KGNI_IOC_DGRAM_TEST. */
+long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
+{
+	long rc, left;
+
+	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
+		return -EINVAL;
+	if (arg->flags & KGNI_DGRAM_WITH_ID && arg->id == U64_MAX)
+		return GNI_RC_INVALID_PARAM;
+	arg->length = 0;
+	arg->remote_pe = 0;
+	arg->remote_id = 0;
+	memset(arg->data, 0, sizeof(arg->data));
+	if (kgni_dgram_try_test(nic, arg, &rc) || !arg->timeout_ms)
+		return rc;
+	left = wait_event_interruptible_timeout(nic->dgram_wq,
+						kgni_dgram_try_test(nic, arg, &rc),
+						kgni_timeout(arg->timeout_ms));
+	if (left < 0)
+		return -EINTR;
+	return left ? rc : GNI_RC_TIMEOUT;
+}
+
+static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+{
+	bool with_id = arg->flags & KGNI_DGRAM_WITH_ID;
+	struct kgni_dgram *d;
+
+	list_for_each_entry(d, &nic->dgram_done, done_node) {
+		if (d->with_id != with_id)
+			continue;
+		arg->id = d->id;
+		arg->remote_pe = d->remote_pe;
+		arg->remote_id = d->remote_id;
+		/* Nobody can ask for its state: this report is its end. */
+		if (d->orphan)
+			kgni_dgram_drop(d);
+		return GNI_RC_SUCCESS;
+	}
+	return GNI_RC_NO_MATCH;
+}
+
+static bool kgni_dgram_try_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+{
+	long rc;
+
+	spin_lock(&kgni_dgram_lock);
+	rc = kgni_dgram_probe_locked(nic, arg);
+	spin_unlock(&kgni_dgram_lock);
+	return rc == GNI_RC_SUCCESS;
+}
+
+/* KGNI_IOC_DGRAM_PROBE. */
+long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+{
+	long left;
+
+	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
+		return -EINVAL;
+	if (kgni_dgram_try_probe(nic, arg))
+		return GNI_RC_SUCCESS;
+	if (!arg->timeout_ms)
+		return GNI_RC_NO_MATCH;
+	left = wait_event_interruptible_timeout(nic->dgram_wq, kgni_dgram_try_probe(nic, arg),
+						kgni_timeout(arg->timeout_ms));
+	if (left < 0)
+		return -EINTR;
+	return left ? GNI_RC_SUCCESS : GNI_RC_TIMEOUT;
+}
+
+static void kgni_dgram_orphan(struct kgni_dgram *d)
+{
+	d->orphan = true;
+	hash_del(&d->ep_node);
+	hash_del(&d->peer_node);
+}
+
+static long kgni_dgram_cancel_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)
+{
+	bool ep_gone = arg->flags & KGNI_DGRAM_EP_GONE;
+	struct kgni_dgram *d;
+
+	if (ep_gone)
+		d = kgni_dgram_find(nic, arg->ep);
+	else
+		d = kgni_dgram_find_named(nic, arg->ep, arg->id, arg->flags);
+	if (!d)
+		return GNI_RC_NO_MATCH;
+	if (d->state == GNI_POST_PENDING) {
+		if (!d->bound && !ep_gone) {
+			kgni_dgram_drop(d);
+			wake_up_all(&nic->dgram_wq);
+			return GNI_RC_SUCCESS;
+		}
+		kgni_dgram_finish(d, GNI_POST_TERMINATED);
+	}
+	if (ep_gone)
+		kgni_dgram_orphan(d);
+	return GNI_RC_SUCCESS;
+}
+
+/*
+ * KGNI_IOC_DGRAM_CANCEL. A wildcard is gone at once; a bound datagram is
+ * terminated and waits to be consumed; one that is finished stays as it is.
+ */
+long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)
+{
+	long rc;
+
+	if (arg->flags & ~(KGNI_DGRAM_WITH_ID | KGNI_DGRAM_EP_GONE))
+		return -EINVAL;
+	if (arg->flags & KGNI_DGRAM_WITH_ID && arg->id == U64_MAX)
+		return GNI_RC_INVALID_PARAM;
+	spin_lock(&kgni_dgram_lock);
+	rc = kgni_dgram_cancel_locked(nic, arg);
+	spin_unlock(&kgni_dgram_lock);
+	return rc;
+}
+
+/* Part of kgni_nic_release(): peers find the attachment and its posts no more. */
+void kgni_dgram_release(struct kgni_nic *nic)
+{
+	struct kgni_dgram *d, *next;
+	struct hlist_node *tmp;
+	int bucket;
+
+	spin_lock(&kgni_dgram_lock);
+	list_del(&nic->node);
+	hash_for_each_safe(nic->dgram_eps, bucket, tmp, d, ep_node)
+		kgni_dgram_drop(d);
+	list_for_each_entry_safe(d, next, &nic->dgram_done, done_node)
+		kgni_dgram_drop(d);
+	spin_unlock(&kgni_dgram_lock);
+}

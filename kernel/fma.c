@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Posts. Every kind comes in here, is checked, and is carried out: FMA puts,
+ * gets, AMOs and CQ writes before the call returns, RDMA by bte.c.
+ *
+ * What is wrong with the local side is the caller's mistake and is told by the
+ * return code. What is wrong at the target the hardware would find out later:
+ * the post succeeds and its completion event carries the error.
+ *
+ * Order at the target: data, then the sync flag, then the remote event; source
+ * events come last.
+ */
+#include <linux/highmem.h>
+#include <linux/pagemap.h>
+#include <linux/sched/signal.h>
+#include <linux/slab.h>
+#include <linux/uaccess.h>
+
+#include "kgni.h"
+
+static_assert((int)KGNI_POST_RDMA_PUT == (int)GNI_POST_RDMA_PUT);
+static_assert((int)KGNI_POST_RDMA_GET == (int)GNI_POST_RDMA_GET);
+static_assert((int)KGNI_POST_FMA_PUT == (int)GNI_POST_FMA_PUT);
+static_assert((int)KGNI_POST_FMA_PUT_W_SYNCFLAG == (int)GNI_POST_FMA_PUT_W_SYNCFLAG);
+static_assert((int)KGNI_POST_FMA_GET == (int)GNI_POST_FMA_GET);
+static_assert((int)KGNI_POST_AMO == (int)GNI_POST_AMO);
+static_assert((int)KGNI_POST_CQWRITE == (int)GNI_POST_CQWRITE);
+static_assert(KGNI_CQMODE_LOCAL == GNI_CQMODE_LOCAL_EVENT);
+static_assert(KGNI_CQMODE_GLOBAL == GNI_CQMODE_GLOBAL_EVENT);
+static_assert(KGNI_CQMODE_REMOTE == GNI_CQMODE_REMOTE_EVENT);
+static_assert(KGNI_RDMA_FENCE == GNI_RDMAMODE_FENCE);
+static_assert(KGNI_RDMA_GETWC_DIS == GNI_RDMAMODE_GETWC_DIS);
+
+/* Puts up to this size need no memory but the stack. */
+#define KGNI_FMA_STACK	256
+
+/**
+ * kgni_xfer_release - give back what a post refers to
+ * @x: the post
+ *
+ * Context: process, may sleep.
+ */
+void kgni_xfer_release(struct kgni_xfer *x)
+{
+	if (x->remote)
+		kgni_mdd_put(x->remote);
+	if (x->local)
+		kgni_mdd_put(x->local);
+	if (x->src_cq)
+		kgni_cq_put(x->src_cq);
+}
+
+static void kgni_event_remote(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	bool smsg = a->flags & KGNI_POST_SMSG;
+
+	if (a->type == KGNI_POST_CQWRITE)
+		kgni_cq_push(x->remote->cq,
+			     kgni_cqe_remote(a->cqwrite_value, a->type, KGNI_CQE_POST));
+	else if (a->cq_mode & KGNI_CQMODE_REMOTE && x->remote->cq)
+		kgni_cq_push(x->remote->cq,
+			     kgni_cqe_remote(a->remote_event, a->type,
+					     smsg ? KGNI_CQE_SMSG : KGNI_CQE_POST));
+}
+
+static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, u64 local)
+{
+	u64 entry = x->arg.src_event & KGNI_CQE_USER_MASK;
+
+	/* In a message's entry the bit belongs to the transaction id. */
+	if (kgni_cqe_type(entry) == KGNI_CQE_POST)
+		entry = (entry & ~KGNI_CQE_LOCAL) | local;
+	kgni_cq_push(x->src_cq, kgni_cqe_done(entry, source, x->status));
+}
+
+/**
+ * kgni_xfer_finish - deliver the events of a post that is done
+ * @x: the post; its status says how it ended
+ * @source: who did it
+ *
+ * A post that failed has its source events, and no remote one.
+ *
+ * Context: process.
+ */
+void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source)
+{
+	u16 mode = x->arg.cq_mode;
+
+	if (x->status == KGNI_ST_OK)
+		kgni_event_remote(x);
+	if (!x->src_cq)
+		return;
+	if (mode & KGNI_CQMODE_LOCAL)
+		kgni_event_source(x, source, KGNI_CQE_LOCAL);
+	if (mode & KGNI_CQMODE_GLOBAL)
+		kgni_event_source(x, source, 0);
+}
+
+/**
+ * kgni_xfer_chunk - copy one piece of a transfer between registrations
+ * @dst: where to, referenced
+ * @daddr: address there, covered
+ * @src: where from, referenced
+ * @saddr: address there, covered
+ * @n: bytes, at most KGNI_CHUNK
+ *
+ * Context: process.
+ * Return: KGNI_ST_OK, or KGNI_ST_ABORTED if one of them is deregistered.
+ */
+enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src,
+				     u64 saddr, size_t n)
+{
+	enum kgni_cqe_status status = KGNI_ST_ABORTED;
+
+	if (!kgni_mdd_enter(dst))
+		return status;
+	if (kgni_mdd_enter(src)) {
+		kgni_mdd_copy(dst, daddr, src, saddr, n);
+		kgni_mdd_exit(src);
+		status = KGNI_ST_OK;
+	}
+	kgni_mdd_exit(dst);
+	return status;
+}
+
+static void kgni_fma_get(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u64 done = 0;
+
+	while (done < a->length && x->status == KGNI_ST_OK) {
+		size_t n = min_t(u64, a->length - done, KGNI_CHUNK);
+
+		x->status = kgni_xfer_chunk(x->local, a->local_addr + done,
+					    x->remote, a->remote_addr + done, n);
+		done += n;
+		if (fatal_signal_pending(current))
+			x->status = KGNI_ST_ABORTED;
+		cond_resched();
+	}
+}
+
+static enum kgni_cqe_status kgni_fma_store(struct kgni_mdd *mdd, u64 addr, const void *src,
+					   size_t n)
+{
+	if (!kgni_mdd_enter(mdd))
+		return KGNI_ST_ABORTED;
+	kgni_mdd_write(mdd, addr, src, n);
+	kgni_mdd_exit(mdd);
+	return KGNI_ST_OK;
+}
+
+/*
+ * Copy a put's source into @buf, piece by piece, and from there into the
+ * target. User memory is read while nothing at the target is held, since
+ * reading it may take for ever. Only a fault in the first piece can be told to
+ * the caller; a later one means that the source went away meanwhile.
+ */
+static long kgni_fma_put_pieces(struct kgni_xfer *x, void *buf, size_t size)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u64 done = 0;
+
+	while (done < a->length && x->status == KGNI_ST_OK) {
+		size_t n = min_t(u64, a->length - done, size);
+
+		if (copy_from_user(buf, u64_to_user_ptr(a->local_addr + done), n)) {
+			if (!done)
+				return GNI_RC_INVALID_PARAM;
+			x->status = KGNI_ST_ADDRESS;
+			break;
+		}
+		x->status = kgni_fma_store(x->remote, a->remote_addr + done, buf, n);
+		done += n;
+		if (fatal_signal_pending(current))
+			x->status = KGNI_ST_ABORTED;
+		cond_resched();
+	}
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_fma_put_data(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u8 small[KGNI_FMA_STACK];
+	size_t size = min_t(u64, a->length, KGNI_CHUNK);
+	void *buf;
+	long rc;
+
+	if (a->length <= sizeof(small))
+		return kgni_fma_put_pieces(x, small, sizeof(small));
+	if (a->length > size && fault_in_readable(u64_to_user_ptr(a->local_addr), a->length))
+		return GNI_RC_INVALID_PARAM;
+	buf = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return GNI_RC_ERROR_RESOURCE;
+	rc = kgni_fma_put_pieces(x, buf, size);
+	kvfree(buf);
+	return rc;
+}
+
+/* The flag: one 8-byte store that orders the data before it. */
+static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 value)
+{
+	u64 *flag;
+
+	if (!kgni_mdd_enter(mdd))
+		return KGNI_ST_ABORTED;
+	flag = kgni_mdd_map(mdd, addr);
+	core_store_release(flag, value);
+	kunmap_local(flag);
+	kgni_mdd_exit(mdd);
+	return KGNI_ST_OK;
+}
+
+static long kgni_fma_put(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	long rc;
+
+	if (a->length && !access_ok(u64_to_user_ptr(a->local_addr), a->length))
+		return GNI_RC_INVALID_PARAM;
+	rc = kgni_fma_put_data(x);
+	if (rc || x->status != KGNI_ST_OK || a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG)
+		return rc;
+	x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
+	return rc;
+}
+
+/* Carry out an AMO on each element of the range, both sides entered. */
+static void kgni_amo_range(struct kgni_xfer *x, u64 done, size_t n)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u64 end = done + n;
+	void *word;
+	u64 old;
+
+	for (; done < end; done += x->amo.size) {
+		word = kgni_mdd_map(x->remote, a->remote_addr + done);
+		old = kgni_amo_exec(&x->amo, word, a->operand[0], a->operand[1]);
+		kunmap_local(word);
+		if (x->local)
+			kgni_mdd_write(x->local, a->local_addr + done, &old, x->amo.size);
+	}
+}
+
+static enum kgni_cqe_status kgni_amo_chunk(struct kgni_xfer *x, u64 done, size_t n)
+{
+	if (!kgni_mdd_enter(x->remote))
+		return KGNI_ST_ABORTED;
+	if (x->local && !kgni_mdd_enter(x->local)) {
+		kgni_mdd_exit(x->remote);
+		return KGNI_ST_ABORTED;
+	}
+	kgni_amo_range(x, done, n);
+	if (x->local)
+		kgni_mdd_exit(x->local);
+	kgni_mdd_exit(x->remote);
+	return KGNI_ST_OK;
+}
+
+static void kgni_amo(struct kgni_xfer *x)
+{
+	u64 done = 0;
+
+	while (done < x->arg.length && x->status == KGNI_ST_OK) {
+		size_t n = min_t(u64, x->arg.length - done, PAGE_SIZE);
+
+		x->status = kgni_amo_chunk(x, done, n);
+		done += n;
+		if (fatal_signal_pending(current))
+			x->status = KGNI_ST_ABORTED;
+		cond_resched();
+	}
+}
+
+/* Carry out all but RDMA. */
+static long kgni_fma_run(struct kgni_xfer *x)
+{
+	if (x->status != KGNI_ST_OK)
+		return GNI_RC_SUCCESS;
+	switch (x->arg.type) {
+	case KGNI_POST_FMA_PUT:
+	case KGNI_POST_FMA_PUT_W_SYNCFLAG:
+		return kgni_fma_put(x);
+	case KGNI_POST_FMA_GET:
+		kgni_fma_get(x);
+		break;
+	case KGNI_POST_AMO:
+		kgni_amo(x);
+		break;
+	}
+	return GNI_RC_SUCCESS;
+}
+
+static bool kgni_needs_local(const struct kgni_xfer *x)
+{
+	return kgni_post_rule(x->arg.type)->local ||
+	       (x->arg.type == KGNI_POST_AMO && x->amo.fetch);
+}
+
+static long kgni_xfer_local(struct kgni_nic *nic, struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	bool written = kgni_post_rule(a->type)->local_write || a->type == KGNI_POST_AMO;
+
+	if (!kgni_needs_local(x))
+		return GNI_RC_SUCCESS;
+	x->local = kgni_mdd_find(nic->job, &a->local);
+	if (!x->local || !kgni_mdd_covers(x->local, a->local_addr, a->length))
+		return GNI_RC_INVALID_PARAM;
+	if (written && x->local->flags & GNI_MEM_READ_ONLY)
+		return GNI_RC_PERMISSION_ERROR;
+	return GNI_RC_SUCCESS;
+}
+
+static struct kgni_mdd *kgni_remote_find(struct kgni_nic *nic, struct kgni_device *dev,
+					 const struct kgni_mem_handle *handle)
+{
+	struct kgni_mdd *mdd = NULL;
+	struct kgni_job *job;
+
+	rcu_read_lock();
+	job = kgni_job_peer(dev, nic->job);
+	if (job)
+		mdd = kgni_mdd_find(job, handle);
+	rcu_read_unlock();
+	return mdd;
+}
+
+static bool kgni_remote_covers(const struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+
+	if (a->length && !kgni_mdd_covers(x->remote, a->remote_addr, a->length))
+		return false;
+	return a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG ||
+	       kgni_mdd_covers(x->remote, a->sync_addr, sizeof(u64));
+}
+
+/* Find the target, and what it would say. */
+static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	struct kgni_device *dev = kgni_device_by_pe(a->remote_pe);
+
+	if (!dev)
+		return KGNI_ST_UNREACHABLE;
+	x->remote = kgni_remote_find(nic, dev, &a->remote);
+	if (!x->remote)
+		return KGNI_ST_MDD_INVALID;
+	if (a->type == KGNI_POST_CQWRITE)
+		return x->remote->cq ? KGNI_ST_OK : KGNI_ST_NO_CQ;
+	if (!kgni_remote_covers(x))
+		return KGNI_ST_BOUNDS;
+	if (kgni_post_rule(a->type)->remote_write && x->remote->flags & GNI_MEM_READ_ONLY)
+		return KGNI_ST_PROTECTION;
+	return KGNI_ST_OK;
+}
+
+static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	struct kgni_post_args args = {
+		.type = a->type,
+		.cq_mode = a->cq_mode,
+		.rdma_mode = a->rdma_mode,
+		.local_addr = a->local_addr,
+		.remote_addr = a->remote_addr,
+		.length = a->length,
+		.sync_addr = a->sync_addr,
+		.amo_cmd = a->amo_cmd,
+	};
+	const u16 dual = KGNI_CQMODE_LOCAL | KGNI_CQMODE_GLOBAL;
+
+	switch (kgni_post_check(&args, &x->amo)) {
+	case KGNI_RULE_OK:
+		break;
+	case KGNI_RULE_ALIGN:
+		return GNI_RC_ALIGNMENT_ERROR;
+	default:
+		return GNI_RC_INVALID_PARAM;
+	}
+	if ((a->cq_mode & dual) == dual && !(nic->modes & GNI_CDM_MODE_DUAL_EVENTS))
+		return GNI_RC_INVALID_PARAM;
+	if (!a->src_cq)
+		return GNI_RC_SUCCESS;
+	x->src_cq = kgni_cq_find(nic, a->src_cq);
+	return x->src_cq ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
+}
+
+/**
+ * kgni_post - KGNI_IOC_POST: check a transaction and carry it out or queue it
+ * @nic: who posts
+ * @arg: what
+ *
+ * Context: process, may sleep.
+ * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM, GNI_RC_ALIGNMENT_ERROR,
+ * GNI_RC_PERMISSION_ERROR for mistakes on the local side; GNI_RC_ERROR_RESOURCE
+ * if it cannot be taken now; -errno. Unless it is GNI_RC_SUCCESS nothing was
+ * done and no event comes.
+ */
+long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
+{
+	struct kgni_xfer x = { .arg = *arg };
+	long rc;
+
+	if (arg->reserved || arg->flags & ~KGNI_POST_FLAGS)
+		return -EINVAL;
+	rc = kgni_xfer_check(nic, &x);
+	if (rc)
+		goto release;
+	rc = kgni_xfer_local(nic, &x);
+	if (rc)
+		goto release;
+	x.status = kgni_xfer_remote(nic, &x);
+	if (kgni_post_rule(arg->type)->bte)
+		return kgni_bte_post(nic, &x);
+	rc = kgni_fma_run(&x);
+	if (!rc)
+		kgni_xfer_finish(&x, KGNI_CQE_FMA);
+release:
+	kgni_xfer_release(&x);
+	return rc;
+}

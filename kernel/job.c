@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Jobs: protection domains of a device, named by ptag and cookie, and the
+ * resources that are counted for them.
+ *
+ * The job table and the reference counts are under kgni_device.lock. Data
+ * paths read the table under RCU: a job is freed a grace period after its last
+ * attachment, and then has no registrations left.
+ */
+#include <linux/cred.h>
+#include <linux/slab.h>
+
+#include "kgni.h"
+
+/* How much of each resource a device has, and a job may have of it. */
+static const struct {
+	int total;
+	int limit;
+} kgni_res_table[KGNI_RES_COUNT] = {
+	[KGNI_RES_MDD] = { 16384, KGNI_MH_MDH_MAX },
+	[KGNI_RES_CQ] = { 4096, 4096 },
+	[KGNI_RES_FMA] = { 512, 512 },
+	[KGNI_RES_BTE] = { 1 << 20, 1 << 20 },
+};
+
+/* A file may reserve this many ptags without attaching. */
+#define KGNI_RESERVED_MAX	16
+
+void kgni_device_jobs_init(struct kgni_device *dev)
+{
+	mutex_init(&dev->lock);
+	xa_init(&dev->jobs);
+}
+
+static bool kgni_count_up(atomic_t *count, int limit)
+{
+	return atomic_add_unless(count, 1, limit);
+}
+
+/**
+ * kgni_res_charge - take one of a resource
+ * @job: who takes it
+ * @res: of what
+ *
+ * Context: any.
+ * Return: false if the job or the device has none left.
+ */
+bool kgni_res_charge(struct kgni_job *job, enum kgni_res res)
+{
+	if (!kgni_count_up(&job->used[res], kgni_res_table[res].limit))
+		return false;
+	if (kgni_count_up(&job->dev->used[res], kgni_res_table[res].total))
+		return true;
+	atomic_dec(&job->used[res]);
+	return false;
+}
+
+/**
+ * kgni_res_uncharge - give one of a resource back
+ * @job: who took it
+ * @res: of what
+ *
+ * Context: any.
+ */
+void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res)
+{
+	atomic_dec(&job->dev->used[res]);
+	atomic_dec(&job->used[res]);
+}
+
+static int kgni_res_of_device(u32 type)
+{
+	switch (type) {
+	case GNI_DEV_RES_MDD: return KGNI_RES_MDD;
+	case GNI_DEV_RES_CQ: return KGNI_RES_CQ;
+	case GNI_DEV_RES_FMA: return KGNI_RES_FMA;
+	}
+	return -1;
+}
+
+static int kgni_res_of_job(u32 type)
+{
+	switch (type) {
+	case GNI_JOB_RES_MDD: return KGNI_RES_MDD;
+	case GNI_JOB_RES_CQ: return KGNI_RES_CQ;
+	case GNI_JOB_RES_FMA: return KGNI_RES_FMA;
+	case GNI_JOB_RES_RMDA: return KGNI_RES_BTE;
+	}
+	return -1;
+}
+
+static long kgni_res_info_device(struct kgni_device *dev, struct kgni_ioc_res *arg)
+{
+	int res;
+
+	if (arg->type <= GNI_DEV_RES_FIRST || arg->type >= GNI_DEV_RES_LAST)
+		return GNI_RC_INVALID_PARAM;
+	res = kgni_res_of_device(arg->type);
+	if (res < 0)
+		return GNI_RC_ERROR_RESOURCE;
+	arg->total = kgni_res_table[res].total;
+	arg->used = atomic_read(&dev->used[res]);
+	arg->available = arg->total - arg->used;
+	arg->reserved_count = 0;
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_res_info_job(struct kgni_device *dev, struct kgni_ioc_res *arg)
+{
+	struct kgni_job *job;
+	int res;
+
+	if (arg->type <= GNI_JOB_RES_FIRST || arg->type >= GNI_JOB_RES_LAST ||
+	    !arg->ptag || arg->ptag > U8_MAX)
+		return GNI_RC_INVALID_PARAM;
+	res = kgni_res_of_job(arg->type);
+	if (res < 0)
+		return GNI_RC_ERROR_RESOURCE;
+	arg->total = kgni_res_table[res].limit;
+	arg->used = 0;
+	rcu_read_lock();
+	job = xa_load(&dev->jobs, arg->ptag);
+	if (job)
+		arg->used = atomic_read(&job->used[res]);
+	rcu_read_unlock();
+	arg->available = arg->total - arg->used;
+	arg->reserved_count = 0;
+	return GNI_RC_SUCCESS;
+}
+
+/* KGNI_IOC_RES_INFO. A ptag without a job has the default limits. */
+long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg)
+{
+	if (arg->reserved)
+		return -EINVAL;
+	switch (arg->scope) {
+	case KGNI_RES_DEVICE:
+		return kgni_res_info_device(f->dev, arg);
+	case KGNI_RES_JOB:
+		return kgni_res_info_job(f->dev, arg);
+	}
+	return -EINVAL;
+}
+
+/* May the caller be a member of this job? */
+static bool kgni_job_allowed(const struct kgni_job *job)
+{
+	return uid_eq(job->uid, current_euid()) || capable(CAP_SYS_ADMIN);
+}
+
+static struct kgni_job *kgni_job_by_cookie(struct kgni_device *dev, u32 cookie)
+{
+	struct kgni_job *job;
+	unsigned long ptag;
+
+	xa_for_each(&dev->jobs, ptag, job)
+		if (job->cookie == cookie)
+			return job;
+	return NULL;
+}
+
+/* The lowest user ptag that no job has, 0 if all are taken. */
+static u32 kgni_job_free_ptag(struct kgni_device *dev)
+{
+	u32 ptag;
+
+	for (ptag = GNI_PTAG_USER_START; ptag <= GNI_PTAG_USER_END; ptag++)
+		if (ptag != GNI_PTAG_LND_KNC && !xa_load(&dev->jobs, ptag))
+			return ptag;
+	return 0;
+}
+
+/* Add a job, without references. @ptag: GNI_FIND_ALLOC_PTAG for any. */
+static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct kgni_job **out)
+{
+	bool automatic = ptag == GNI_FIND_ALLOC_PTAG;
+	struct kgni_job *job;
+	int rc;
+
+	if (automatic)
+		ptag = kgni_job_free_ptag(dev);
+	if (!ptag)
+		return GNI_RC_ERROR_RESOURCE;
+	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
+	if (!job)
+		return -ENOMEM;
+	job->dev = dev;
+	job->ptag = ptag;
+	job->cookie = cookie;
+	job->uid = current_euid();
+	job->automatic = automatic;
+	job->next_mdh = 1;
+	xa_init_flags(&job->mdds, XA_FLAGS_ALLOC1);
+	rc = xa_insert(&dev->jobs, ptag, job, GFP_KERNEL_ACCOUNT);
+	if (rc) {
+		kfree(job);
+		return rc;
+	}
+	*out = job;
+	return GNI_RC_SUCCESS;
+}
+
+/* Find the job that a caller names, or make it. dev->lock is held. */
+static long kgni_job_find_or_new(struct kgni_device *dev, u32 ptag, u32 cookie,
+				 struct kgni_job **out)
+{
+	struct kgni_job *job;
+
+	if (ptag == GNI_FIND_ALLOC_PTAG)
+		job = kgni_job_by_cookie(dev, cookie);
+	else
+		job = xa_load(&dev->jobs, ptag);
+	if (!job)
+		return kgni_job_new(dev, ptag, cookie, out);
+	if (job->cookie != cookie || !kgni_job_allowed(job))
+		return GNI_RC_PERMISSION_ERROR;
+	*out = job;
+	return GNI_RC_SUCCESS;
+}
+
+static bool kgni_ptag_is_kernels(u32 ptag)
+{
+	return ptag < GNI_PTAG_USER_START || ptag == GNI_PTAG_HSNBOOT;
+}
+
+/**
+ * kgni_job_attach - become a member of a job
+ * @dev: the device
+ * @ptag: in: the tag, or GNI_FIND_ALLOC_PTAG; out: the tag of the job
+ * @cookie: the cookie of the job
+ * @job: out: the job, referenced; give it back with kgni_job_put()
+ *
+ * Context: process, may sleep.
+ * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM for a ptag that cannot be;
+ * GNI_RC_PERMISSION_ERROR if the tag has another cookie, or the job another
+ * user, or the tag is for kernel clients; GNI_RC_ERROR_RESOURCE if all tags
+ * are taken; -ENOMEM.
+ */
+long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job)
+{
+	long rc;
+
+	if (!*ptag || *ptag > U8_MAX)
+		return GNI_RC_INVALID_PARAM;
+	if (kgni_ptag_is_kernels(*ptag) && !capable(CAP_SYS_ADMIN))
+		return GNI_RC_PERMISSION_ERROR;
+	mutex_lock(&dev->lock);
+	rc = kgni_job_find_or_new(dev, *ptag, cookie, job);
+	if (!rc) {
+		(*job)->refs++;
+		*ptag = (*job)->ptag;
+	}
+	mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/**
+ * kgni_job_put - end a membership
+ * @job: the job; ends with its last member
+ *
+ * Context: process, may sleep.
+ */
+void kgni_job_put(struct kgni_job *job)
+{
+	struct kgni_device *dev = job->dev;
+
+	mutex_lock(&dev->lock);
+	if (!--job->refs) {
+		xa_erase(&dev->jobs, job->ptag);
+		WARN_ON_ONCE(!xa_empty(&job->mdds));
+		kfree_rcu(job, rcu);
+	}
+	mutex_unlock(&dev->lock);
+}
+
+/* Hold @job until the file closes, unless the file does so already. */
+static long kgni_job_reserve(struct kgni_file *f, struct kgni_job *job)
+{
+	unsigned long index, n = 0;
+	void *entry;
+	int rc;
+
+	if (xa_load(&f->reserved, job->ptag) == job)
+		return GNI_RC_SUCCESS;
+	xa_for_each(&f->reserved, index, entry)
+		n++;
+	if (n >= KGNI_RESERVED_MAX)
+		return GNI_RC_ERROR_RESOURCE;
+	rc = xa_insert(&f->reserved, job->ptag, job, GFP_KERNEL_ACCOUNT);
+	if (rc)
+		return rc;
+	job->refs++;
+	return GNI_RC_SUCCESS;
+}
+
+static void kgni_job_drop_unused(struct kgni_device *dev, struct kgni_job *job)
+{
+	if (!job->refs) {
+		xa_erase(&dev->jobs, job->ptag);
+		kfree_rcu(job, rcu);
+	}
+}
+
+/* KGNI_IOC_GET_PTAG. */
+long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
+{
+	struct kgni_device *dev = f->dev;
+	struct kgni_job *job;
+	long rc;
+
+	mutex_lock(&f->lock);
+	mutex_lock(&dev->lock);
+	rc = kgni_job_find_or_new(dev, GNI_FIND_ALLOC_PTAG, arg->cookie, &job);
+	if (rc == GNI_RC_PERMISSION_ERROR)
+		rc = GNI_RC_NO_MATCH;
+	if (!rc) {
+		rc = kgni_job_reserve(f, job);
+		arg->ptag = job->ptag;
+		kgni_job_drop_unused(dev, job);
+	}
+	mutex_unlock(&dev->lock);
+	mutex_unlock(&f->lock);
+	return rc;
+}
+
+/**
+ * kgni_job_same - are two jobs one protection domain
+ * @a: a job
+ * @b: a job, perhaps of another device
+ *
+ * Tags that the driver chose may differ from device to device: the cookie
+ * tells.
+ *
+ * Context: any.
+ * Return: true if members of one may reach the other's memory.
+ */
+bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b)
+{
+	if (a == b)
+		return true;
+	return a->dev != b->dev && a->cookie == b->cookie && uid_eq(a->uid, b->uid) &&
+	       (a->ptag == b->ptag || (a->automatic && b->automatic));
+}
+
+/**
+ * kgni_job_peer - find the job on a device that is one domain with a job
+ * @dev: the device
+ * @job: the job
+ *
+ * Context: under rcu_read_lock().
+ * Return: the job, valid until rcu_read_unlock(), or NULL.
+ */
+struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job)
+{
+	struct kgni_job *peer;
+	unsigned long ptag;
+
+	if (dev == job->dev)
+		return job;
+	peer = xa_load(&dev->jobs, job->ptag);
+	if (peer && kgni_job_same(job, peer))
+		return peer;
+	if (!job->automatic)
+		return NULL;
+	xa_for_each(&dev->jobs, ptag, peer)
+		if (kgni_job_same(job, peer))
+			return peer;
+	return NULL;
+}

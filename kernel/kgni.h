@@ -1,0 +1,343 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * kgni: what the driver's files share.
+ *
+ * Objects: a kgni_device is a virtual NIC. A kgni_job is a protection domain
+ * on it. A kgni_nic is one attachment, one open file, and owns kgni_cq,
+ * kgni_mdd, BTE requests and datagrams; all of it goes when the file is
+ * released, which is the one clean-up path.
+ *
+ * Locks, outermost first: kgni_file.lock, kgni_device.lock, kgni_nic.lock; then
+ * the spinlocks kgni_dgram_lock and kgni_bte.lock, never both. Data paths look
+ * objects up under RCU and hold references.
+ */
+#ifndef _KGNI_H
+#define _KGNI_H
+
+#include <linux/cdev.h>
+#include <linux/completion.h>
+#include <linux/device.h>
+#include <linux/fs.h>
+#include <linux/hashtable.h>
+#include <linux/kref.h>
+#include <linux/list.h>
+#include <linux/mutex.h>
+#include <linux/refcount.h>
+#include <linux/spinlock.h>
+#include <linux/uidgid.h>
+#include <linux/wait.h>
+#include <linux/workqueue.h>
+#include <linux/xarray.h>
+
+#include <gni/kgni.h>
+#include <gni_pub.h>
+
+#include "core/cqe.h"
+#include "core/memhndl.h"
+#include "core/ring.h"
+#include "core/rules.h"
+
+#define KGNI_REVISION		1
+#define KGNI_BTE_CHANNELS	3
+#define KGNI_DGRAM_HASH_BITS	6
+
+/* Resources that are counted and limited, per device and per job. */
+enum kgni_res {
+	KGNI_RES_MDD,
+	KGNI_RES_CQ,
+	KGNI_RES_FMA,
+	KGNI_RES_BTE,
+	KGNI_RES_COUNT
+};
+
+/**
+ * struct kgni_device - one virtual NIC
+ * @dev: the device of class gni
+ * @cdev: its character device
+ * @id: N of /dev/kgniN
+ * @pe: its PE address
+ * @lock: guards the job table and the jobs' reference counts
+ * @jobs: jobs by ptag; read under RCU
+ * @used: how much of each resource is taken
+ * @nics: attachments, under kgni_dgram_lock
+ * @inbound: pending bound datagrams that are aimed at this device, by hash of
+ *	the instance they want, under kgni_dgram_lock
+ */
+struct kgni_device {
+	struct device dev;
+	struct cdev cdev;
+	u32 id;
+	u32 pe;
+	struct mutex lock;	/* jobs, their refs */
+	struct xarray jobs;
+	atomic_t used[KGNI_RES_COUNT];
+	struct list_head nics;
+	struct list_head inbound[1 << KGNI_DGRAM_HASH_BITS];
+};
+
+/**
+ * struct kgni_job - a protection domain on a device
+ * @dev: the device
+ * @refs: attachments and reservations, under dev->lock
+ * @ptag: its protection tag
+ * @cookie: its cookie
+ * @uid: user that made it
+ * @automatic: the driver chose the ptag
+ * @mdds: registrations by mdh; read under RCU
+ * @next_mdh: where the search for a free mdh goes on
+ * @used: how much of each resource its attachments hold
+ * @rcu: for the free
+ */
+struct kgni_job {
+	struct kgni_device *dev;
+	unsigned int refs;
+	u8 ptag;
+	u32 cookie;
+	kuid_t uid;
+	bool automatic;
+	struct xarray mdds;
+	u32 next_mdh;
+	atomic_t used[KGNI_RES_COUNT];
+	struct rcu_head rcu;
+};
+
+/* One BTE channel: requests run in order, one at a time. */
+struct kgni_bte_chan {
+	struct kgni_nic *nic;
+	struct list_head queue;
+	struct work_struct work;
+};
+
+/**
+ * struct kgni_bte - block transfer of one attachment
+ * @lock: guards all of it
+ * @chan: the channels
+ * @pending: requests that wait for a fence
+ * @inflight: requests given to channels and not finished
+ * @next: channel for the next request
+ * @fenced: a fencing request is in flight, nothing may start
+ * @dying: the attachment goes away
+ */
+struct kgni_bte {
+	spinlock_t lock;	/* all of this */
+	struct kgni_bte_chan chan[KGNI_BTE_CHANNELS];
+	struct list_head pending;
+	unsigned int inflight;
+	unsigned int next;
+	bool fenced;
+	bool dying;
+};
+
+/**
+ * struct kgni_nic - one attachment of a communication domain
+ * @dev: device it is attached to
+ * @job: its protection domain
+ * @inst_id: instance id
+ * @modes: GNI_CDM_MODE_* bits
+ * @lock: guards creation and destruction of queues and registrations
+ * @cqs: queues by id; read under RCU
+ * @mdds: registrations
+ * @bte: block transfer
+ * @node: in dev->nics
+ * @dgram_eps: posted datagrams by endpoint
+ * @dgram_peers: datagrams whose peer is known, by peer
+ * @dgram_wild: pending wildcards, oldest first
+ * @dgram_done: finished datagrams, oldest first
+ * @dgram_count: how many there are
+ * @dgram_wq: woken when one finishes
+ *
+ * The datagram fields and @node are under kgni_dgram_lock.
+ */
+struct kgni_nic {
+	struct kgni_device *dev;
+	struct kgni_job *job;
+	u32 inst_id;
+	u32 modes;
+	struct mutex lock;	/* cqs, mdds */
+	struct xarray cqs;
+	struct list_head mdds;
+	struct kgni_bte bte;
+	struct list_head node;
+	DECLARE_HASHTABLE(dgram_eps, KGNI_DGRAM_HASH_BITS);
+	DECLARE_HASHTABLE(dgram_peers, KGNI_DGRAM_HASH_BITS);
+	struct list_head dgram_wild;
+	struct list_head dgram_done;
+	unsigned int dgram_count;
+	wait_queue_head_t dgram_wq;
+};
+
+/**
+ * struct kgni_file - one open file of a device
+ * @dev: the device
+ * @lock: guards attaching and @reserved
+ * @nic: the attachment, NULL before it
+ * @reserved: jobs that KGNI_IOC_GET_PTAG made, by ptag
+ */
+struct kgni_file {
+	struct kgni_device *dev;
+	struct mutex lock;	/* nic, reserved */
+	struct kgni_nic *nic;
+	struct xarray reserved;
+};
+
+/**
+ * struct kgni_cq - a completion queue
+ * @ref: holders: its owner's table, mappings, registrations, requests
+ * @rcu: for the free
+ * @id: its name in its owner's file
+ * @slots: slots of the ring
+ * @delay: events that may wait before a sleeper is woken
+ * @mode: GNI_CQ_* bits
+ * @dead: destroyed by its owner
+ * @pages: memory of the ring
+ * @npages: how many
+ * @mem: the same memory in the kernel's address space
+ * @view: the driver's view of the ring
+ * @wq: sleepers
+ */
+struct kgni_cq {
+	struct kref ref;
+	struct rcu_head rcu;
+	u32 id;
+	u32 slots;
+	u32 delay;
+	u32 mode;
+	bool dead;
+	struct page **pages;
+	unsigned int npages;
+	void *mem;
+	struct kgni_ring_view view;
+	wait_queue_head_t wq;
+};
+
+/**
+ * struct kgni_mdd - a memory registration
+ * @ref: holders of the object; the pages are guarded by @active
+ * @rcu: for the free
+ * @nic: its owner; compared, never followed, by others
+ * @job: its protection domain; compared, never followed, by others
+ * @node: in nic->mdds
+ * @mdh: its number in the job
+ * @flags: GNI_MEM_* bits
+ * @base: address of the first page
+ * @npages: pages
+ * @pages: the pinned pages
+ * @mm: address space the pins are accounted to
+ * @cq: queue for remote events, or NULL
+ * @active: operations that touch the pages, and one while registered
+ * @idle: completed when @active reaches zero
+ */
+struct kgni_mdd {
+	struct kref ref;
+	struct rcu_head rcu;
+	struct kgni_nic *nic;
+	struct kgni_job *job;
+	struct list_head node;
+	u32 mdh;
+	u32 flags;
+	u64 base;
+	unsigned long npages;
+	struct page **pages;
+	struct mm_struct *mm;
+	struct kgni_cq *cq;
+	refcount_t active;
+	struct completion idle;
+};
+
+/**
+ * struct kgni_xfer - a post that passed its checks
+ * @arg: what the caller asked for
+ * @amo: the command, for an AMO
+ * @src_cq: referenced queue for source events, or NULL
+ * @local: referenced local registration, or NULL
+ * @remote: referenced remote registration; NULL if @status is not OK
+ * @status: KGNI_ST_OK, or what is wrong at the target
+ */
+struct kgni_xfer {
+	struct kgni_ioc_post arg;
+	struct kgni_amo amo;
+	struct kgni_cq *src_cq;
+	struct kgni_mdd *local;
+	struct kgni_mdd *remote;
+	enum kgni_cqe_status status;
+};
+
+/* Transfers go in pieces of this size, so that nothing holds pages for long. */
+#define KGNI_CHUNK	(64 * 1024UL)
+
+/* main.c */
+struct kgni_device *kgni_device_by_pe(u32 pe);
+
+/* device.c */
+int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **table);
+void kgni_devices_exit(unsigned int count, struct kgni_device **table);
+
+/* sysfs.c */
+extern const struct attribute_group *kgni_device_groups[];
+
+/* job.c */
+void kgni_device_jobs_init(struct kgni_device *dev);
+bool kgni_res_charge(struct kgni_job *job, enum kgni_res res);
+void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res);
+long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg);
+long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job);
+void kgni_job_put(struct kgni_job *job);
+long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg);
+bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b);
+struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job);
+
+/* nic.c */
+long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
+void kgni_nic_release(struct kgni_nic *nic);
+
+/* cq.c */
+long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg);
+long kgni_cq_destroy(struct kgni_nic *nic, u32 id);
+void kgni_cq_destroy_all(struct kgni_nic *nic);
+struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
+void kgni_cq_put(struct kgni_cq *cq);
+void kgni_cq_push(struct kgni_cq *cq, u64 entry);
+int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma);
+long kgni_cq_wait(struct kgni_ioc_cq_wait *arg);
+
+/* device.c, for waits on queues of several files */
+struct kgni_nic *kgni_file_nic(struct file *file);
+long kgni_timeout(u64 ms);
+
+/* mdd.c */
+long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg);
+long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *handle);
+void kgni_mdd_deregister_all(struct kgni_nic *nic);
+struct kgni_mdd *kgni_mdd_find(struct kgni_job *job, const struct kgni_mem_handle *handle);
+void kgni_mdd_put(struct kgni_mdd *mdd);
+bool kgni_mdd_covers(const struct kgni_mdd *mdd, u64 addr, u64 length);
+bool kgni_mdd_enter(struct kgni_mdd *mdd);
+void kgni_mdd_exit(struct kgni_mdd *mdd);
+void kgni_mdd_write(struct kgni_mdd *mdd, u64 addr, const void *src, size_t n);
+void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 saddr, size_t n);
+void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr);
+
+/* fma.c */
+long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg);
+void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source);
+void kgni_xfer_release(struct kgni_xfer *x);
+enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src,
+				     u64 saddr, size_t n);
+
+/* bte.c */
+int kgni_bte_init(void);
+void kgni_bte_exit(void);
+void kgni_bte_attach(struct kgni_nic *nic);
+void kgni_bte_release(struct kgni_nic *nic);
+long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x);
+
+/* dgram.c */
+void kgni_device_dgrams_init(struct kgni_device *dev);
+void kgni_dgram_attach(struct kgni_nic *nic);
+void kgni_dgram_release(struct kgni_nic *nic);
+long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg);
+long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg);
+long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg);
+long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg);
+
+#endif /* _KGNI_H */

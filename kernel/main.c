@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The module: parameters, start and end, and the table of devices.
+ */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
+#include <linux/module.h>
+
+#include "kgni.h"
+
+static unsigned int nics = 1;
+module_param(nics, uint, 0444);
+MODULE_PARM_DESC(nics, "how many virtual NICs to make, 1 to 64 (default 1)");
+
+static unsigned int pe_base = 1;
+module_param(pe_base, uint, 0444);
+MODULE_PARM_DESC(pe_base, "PE address of the first NIC; the others follow (default 1)");
+
+static struct kgni_device *kgni_table[KGNI_MAX_DEVICES];
+
+/**
+ * kgni_device_by_pe - find the local device that has a PE address
+ * @pe: the address
+ *
+ * Context: any; devices live as long as the module.
+ * Return: the device, or NULL if the address is not of this machine.
+ */
+struct kgni_device *kgni_device_by_pe(u32 pe)
+{
+	u32 i = pe - pe_base;
+
+	return i < nics ? READ_ONCE(kgni_table[i]) : NULL;
+}
+
+static int __init kgni_init(void)
+{
+	int rc;
+
+	if (!nics || nics > KGNI_MAX_DEVICES || pe_base > U32_MAX - KGNI_MAX_DEVICES) {
+		pr_err("nics=%u must be 1 to %u, pe_base=%u at most %u\n", nics,
+		       KGNI_MAX_DEVICES, pe_base, U32_MAX - KGNI_MAX_DEVICES);
+		return -EINVAL;
+	}
+	rc = kgni_bte_init();
+	if (rc)
+		return rc;
+	rc = kgni_devices_init(nics, pe_base, kgni_table);
+	if (rc)
+		kgni_bte_exit();
+	return rc;
+}
+
+static void __exit kgni_exit(void)
+{
+	kgni_devices_exit(nics, kgni_table);
+	kgni_bte_exit();
+	/* Objects freed by RCU callbacks are gone before the code is. */
+	rcu_barrier();
+}
+
+module_init(kgni_init);
+module_exit(kgni_exit);
+
+MODULE_DESCRIPTION("Generic Network Interface (GNI) without the hardware");
+MODULE_AUTHOR("The kgni developers");
+MODULE_LICENSE("GPL");
+MODULE_VERSION(KGNI_VERSION);

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Attachments: what GNI_CdmAttach() makes of an open file.
+ */
+#include <linux/slab.h>
+
+#include "kgni.h"
+
+static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *job,
+				     const struct kgni_ioc_attach *arg)
+{
+	struct kgni_nic *nic = kzalloc(sizeof(*nic), GFP_KERNEL_ACCOUNT);
+
+	if (!nic)
+		return NULL;
+	nic->dev = dev;
+	nic->job = job;
+	nic->inst_id = arg->inst_id;
+	nic->modes = arg->modes;
+	mutex_init(&nic->lock);
+	xa_init_flags(&nic->cqs, XA_FLAGS_ALLOC1);
+	INIT_LIST_HEAD(&nic->mdds);
+	kgni_bte_attach(nic);
+	return nic;
+}
+
+static bool kgni_nic_has_fma(const struct kgni_nic *nic)
+{
+	return !(nic->modes & GNI_CDM_MODE_FMA_SHARED);
+}
+
+static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *arg)
+{
+	struct kgni_job *job;
+	struct kgni_nic *nic;
+	long rc;
+
+	if (f->nic)
+		return GNI_RC_INVALID_STATE;
+	rc = kgni_job_attach(f->dev, &arg->ptag, arg->cookie, &job);
+	if (rc)
+		return rc;
+	nic = kgni_nic_new(f->dev, job, arg);
+	if (!nic) {
+		rc = -ENOMEM;
+		goto put_job;
+	}
+	if (kgni_nic_has_fma(nic) && !kgni_res_charge(job, KGNI_RES_FMA)) {
+		rc = GNI_RC_ERROR_RESOURCE;
+		goto free_nic;
+	}
+	kgni_dgram_attach(nic);
+	arg->pe = f->dev->pe;
+	smp_store_release(&f->nic, nic);	/* pairs with kgni_ioctl() and others */
+	return GNI_RC_SUCCESS;
+
+free_nic:
+	kfree(nic);
+put_job:
+	kgni_job_put(job);
+	return rc;
+}
+
+/* KGNI_IOC_ATTACH. */
+long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
+{
+	long rc;
+
+	if (arg->reserved)
+		return -EINVAL;
+	mutex_lock(&f->lock);
+	rc = kgni_nic_attach_locked(f, arg);
+	mutex_unlock(&f->lock);
+	return rc;
+}
+
+/**
+ * kgni_nic_release - undo an attachment and all that was made through it
+ * @nic: the attachment; no call is inside it any more
+ *
+ * Peers find the attachment no more; their transfers into its memory end or
+ * fail first.
+ *
+ * Context: process, may sleep.
+ */
+void kgni_nic_release(struct kgni_nic *nic)
+{
+	kgni_dgram_release(nic);
+	kgni_bte_release(nic);
+	kgni_mdd_deregister_all(nic);
+	kgni_cq_destroy_all(nic);
+	if (kgni_nic_has_fma(nic))
+		kgni_res_uncharge(nic->job, KGNI_RES_FMA);
+	kgni_job_put(nic->job);
+	kfree(nic);
+}
