@@ -1547,13 +1547,36 @@ typedef struct gni_job_res_desc {
 } gni_job_res_desc_t;
 
 /**
- * DOC: Statistics of a NIC
+ * enum gni_statistic - what GNI_GetNicStat() counts
+ * @GNI_STAT_SMSG_BUFF_CREDITS_STALL: short messages that found no buffer
+ *	credit at the peer
+ * @GNI_STAT_SMSG_DLA_STALL: short messages that found no room in the deadlock
+ *	avoidance (DLA) buffers
+ * @GNI_STAT_SMSG_MBOX_CREDITS_STALL: short messages that found no mailbox
+ *	credit at the peer
+ * @GNI_STAT_SMSG_REQ_STALL: short messages that found no transfer request free
+ * @GNI_STAT_SMSG_RETRANS_COUNT: short messages sent again
+ * @GNI_STAT_SMSG_RETRANS_DLA_COUNT: those of them that the DLA buffers lost
+ * @GNI_STAT_SMSG_RETRANS_STALL: short messages that had to wait to be sent
+ *	again
+ * @GNI_STAT_DLA_ALLOC_STATUS_STALL: waits for an answer to a request for DLA
+ *	buffers
+ * @GNI_STAT_DLA_ALLOC_STATUS_TIMEOUT: such waits that went on for too long
+ * @GNI_STAT_DLA_BLOCK_ORPHANED: DLA blocks whose transactions were given up
+ * @GNI_STAT_DLA_BLOCK_RETRANS_COUNT: DLA blocks sent again
+ * @GNI_STAT_DLA_FREE_BLOCKS_STALL: waits for a free DLA block
+ * @GNI_STAT_DLA_FREE_FMAD_BLOCKS_STALL: waits for a free DLA block of the FMA
+ *	descriptor
+ * @GNI_STAT_DLA_HIGH_RETRANS_COUNT: most times that one block was sent again
+ * @GNI_STAT_DLA_OVERFLOW_RESEND: transactions sent again after an overflow
+ * @GNI_STAT_DLA_RETRANS_COUNT: transactions sent again
+ * @GNI_STAT_DLA_TOTAL_RETRANS_COUNT: all that was sent again, each time counted
+ * @GNI_STAT_FLBTE_TXD_CORRUPT: short RDMA posts whose descriptor was damaged
+ * @GNI_STAT_FLBTE_TXD_NONE: short RDMA posts that found no descriptor
+ * @GNI_NUM_STATS: how many statistics there are
  *
- * Counters for GNI_GetNicStat(). Those of SMSG count the sends that found no
- * credit, no buffer or no request, and the retransmissions; those of DLA and
- * FLBTE count what happened to the deadlock avoidance buffers and to short
- * RDMA posts. The latter two groups exist on Aries only, for programs compiled
- * with CRAY_CONFIG_GHAL_ARIES; GNI_NUM_STATS differs accordingly.
+ * Those of DLA and FLBTE exist on Aries only, for programs compiled with
+ * CRAY_CONFIG_GHAL_ARIES; GNI_NUM_STATS differs accordingly.
  *
  * gni_statistic_str[] has their names, in the library the longer list. It and
  * gni_err_str[] are for user programs; the driver does not export them.
@@ -1568,7 +1591,7 @@ typedef enum gni_statistic {
 	GNI_STAT_SMSG_RETRANS_COUNT,
 	GNI_STAT_SMSG_RETRANS_DLA_COUNT,
 	GNI_STAT_SMSG_RETRANS_STALL,
-#if defined CRAY_CONFIG_GHAL_ARIES
+#ifdef CRAY_CONFIG_GHAL_ARIES
 	GNI_STAT_DLA_ALLOC_STATUS_STALL,
 	GNI_STAT_DLA_ALLOC_STATUS_TIMEOUT,
 	GNI_STAT_DLA_BLOCK_ORPHANED,
@@ -2214,7 +2237,7 @@ gni_return_t GNI_EpPostDataTestById(gni_ep_handle_t ep_hndl, uint64_t datagram_i
  *
  * Interface: 000, lines 1734-1774.
  *
- * Context: any thread; waits up to @timeout.
+ * Context: any thread; waits up to @timeout, also after a signal.
  * Return:
  * * %GNI_RC_SUCCESS - the state is a final one
  * * %GNI_RC_INVALID_PARAM - no such endpoint, a pointer is NULL, or @timeout
@@ -2223,7 +2246,6 @@ gni_return_t GNI_EpPostDataTestById(gni_ep_handle_t ep_hndl, uint64_t datagram_i
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
  * * %GNI_RC_NO_MATCH - the endpoint has no datagram
  * * %GNI_RC_ERROR_NOMEM - no memory
- * * %GNI_RC_NOT_DONE - a signal came
  */
 gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
 				gni_post_state_t *post_state, uint32_t *remote_addr,
@@ -2240,7 +2262,7 @@ gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
  *
  * Interface: 000, lines 1777-1825.
  *
- * Context: any thread; waits up to @timeout.
+ * Context: any thread; waits up to @timeout, also after a signal.
  * Return:
  * * %GNI_RC_SUCCESS - the state is a final one
  * * %GNI_RC_INVALID_PARAM - no such endpoint, a pointer is NULL, the id is
@@ -2249,7 +2271,6 @@ gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
  * * %GNI_RC_NO_MATCH - the endpoint has no such datagram
  * * %GNI_RC_ERROR_NOMEM - no memory
- * * %GNI_RC_NOT_DONE - a signal came
  */
 gni_return_t GNI_EpPostDataWaitById(gni_ep_handle_t ep_hndl, uint64_t datagram_id,
 				    uint32_t timeout, gni_post_state_t *post_state,
@@ -2304,12 +2325,12 @@ gni_return_t GNI_PostDataProbeById(gni_nic_handle_t nic_hndl, uint64_t *datagram
  *
  * Interface: 000, lines 1905-1944.
  *
- * Context: any thread; waits up to @timeout; a cancellation point.
+ * Context: any thread; waits up to @timeout, also after a signal; a
+ * cancellation point.
  * Return:
  * * %GNI_RC_SUCCESS - found one
  * * %GNI_RC_INVALID_PARAM - no such NIC, or @datagram_id is NULL
  * * %GNI_RC_TIMEOUT - @timeout passed
- * * %GNI_RC_NOT_DONE - a signal came
  */
 gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, uint32_t timeout,
 				       uint64_t *datagram_id);
@@ -2688,7 +2709,7 @@ gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
  * * %GNI_RC_ERROR_RESOURCE - the queue is not a blocking one, or it overran, as
  *   bit 63 of @event_data then says
  * * %GNI_RC_TRANSACTION_ERROR - an event, of a transaction that failed
- * * %GNI_RC_NOT_DONE - a signal came, or the queue's interrupts are masked
+ * * %GNI_RC_INVALID_STATE - a signal came
  */
 gni_return_t GNI_CqWaitEvent(gni_cq_handle_t cq_hndl, uint64_t timeout,
 			     gni_cq_entry_t *event_data);
@@ -2696,7 +2717,7 @@ gni_return_t GNI_CqWaitEvent(gni_cq_handle_t cq_hndl, uint64_t timeout,
 /**
  * GNI_CqVectorWaitEvent() - take an event from one of several queues
  * @cq_hndls: the queues, made with GNI_CQ_BLOCKING
- * @num_cqs: how many, 1 or more
+ * @num_cqs: how many, 1 to 1024
  * @timeout: milliseconds; (-1) for ever
  * @event_data: out, the event, as GNI_CqGetEvent() sets it
  * @which: out, index of the queue that it, or the error, comes from
@@ -2721,7 +2742,7 @@ gni_return_t GNI_CqVectorWaitEvent(gni_cq_handle_t *cq_hndls, uint32_t num_cqs,
 /**
  * GNI_CqVectorMonitor() - wait until one of several queues has an event
  * @cq_hndls: the queues, made with GNI_CQ_BLOCKING
- * @num_cqs: how many, 1 or more
+ * @num_cqs: how many, 1 to 1024
  * @timeout: milliseconds; (-1) for ever
  * @which: out, index of a queue that has one
  *
