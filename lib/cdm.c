@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Communication domains and their attachments. Driver: kernel/nic.c for
+ * attaching, kernel/job.c for protection tags and cookies.
+ */
+#include "ugni.h"
+
+/**
+ * ugni_open_device - open a device whose driver speaks our language
+ * @device: N of /dev/kgniN
+ * @fd: out: the file
+ * @info: out: what the device is
+ *
+ * Return: GNI_RC_SUCCESS; GNI_RC_NO_MATCH if there is no such device, or none
+ * that this library can talk to; others as opening the file gives them.
+ */
+gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info)
+{
+	gni_return_t rc;
+	int ret;
+
+	if (device >= KGNI_MAX_DEVICES)
+		return GNI_RC_NO_MATCH;
+	ret = ugni_sys_open(device);
+	if (ret < 0)
+		return ugni_rc(ret);
+	rc = ugni_call(ret, KGNI_IOC_INFO, info);
+	if (rc == GNI_RC_SUCCESS && info->abi == KGNI_ABI_VERSION) {
+		*fd = ret;
+		return GNI_RC_SUCCESS;
+	}
+	ugni_sys_close(ret);
+	return GNI_RC_NO_MATCH;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t cookie,
+				       uint32_t modes, gni_cdm_handle_t *cdm_hndl)
+{
+	struct gni_cdm *cdm;
+
+	if (!cdm_hndl)
+		return GNI_RC_INVALID_PARAM;
+	cdm = ugni_alloc(&ugni_cdms);
+	if (!cdm)
+		return GNI_RC_ERROR_NOMEM;
+	cdm->inst_id = inst_id;
+	cdm->ptag = ptag;
+	cdm->cookie = cookie;
+	cdm->modes = modes;
+	ugni_publish(&ugni_cdms, cdm);
+	*cdm_hndl = cdm;
+	return GNI_RC_SUCCESS;
+}
+
+/* The driver undoes whatever was made through the file when it is closed. */
+static void nic_destroy(struct gni_nic *nic)
+{
+	ugni_ep_destroy_all(nic);
+	ugni_cq_destroy_all(nic);
+	if (!ugni_retire(&ugni_nics, nic))
+		return;
+	ugni_sys_close(nic->fd);
+	ugni_free(&ugni_nics, nic);
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmDestroy(gni_cdm_handle_t cdm_hndl)
+{
+	struct gni_cdm *cdm = ugni_lock(&ugni_cdms, cdm_hndl);
+	u32 i;
+
+	if (!cdm)
+		return GNI_RC_INVALID_PARAM;
+	ugni_retire(&ugni_cdms, cdm);
+	for (i = 0; i < KGNI_MAX_DEVICES; i++)
+		if (cdm->nic[i])
+			nic_destroy(cdm->nic[i]);
+	ugni_unlock(cdm);
+	ugni_free(&ugni_cdms, cdm);
+	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struct gni_nic **out)
+{
+	struct kgni_ioc_attach arg = {
+		.inst_id = cdm->inst_id,
+		.ptag = cdm->ptag,
+		.cookie = cdm->cookie,
+		.modes = cdm->modes,
+	};
+	struct gni_nic *nic;
+	gni_return_t rc;
+
+	rc = ugni_call(fd, KGNI_IOC_ATTACH, &arg);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	nic = ugni_alloc(&ugni_nics);
+	if (!nic)
+		return GNI_RC_ERROR_NOMEM;
+	nic->fd = fd;
+	nic->inst_id = cdm->inst_id;
+	nic->modes = cdm->modes;
+	nic->dlvr_mode = GNI_DLVMODE_PERFORMANCE;
+	nic->max_retrans = FMA_SMSG_MAX_RETRANS_DEFAULT;
+	ugni_publish(&ugni_nics, nic);
+	*pe = arg.pe;
+	*out = nic;
+	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t attach_device(struct gni_cdm *cdm, u32 device, u32 *pe, struct gni_nic **nic)
+{
+	struct kgni_ioc_info info;
+	gni_return_t rc;
+	int fd;
+
+	if (device < KGNI_MAX_DEVICES && cdm->nic[device])
+		return GNI_RC_INVALID_STATE;
+	rc = ugni_open_device(device, &fd, &info);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	rc = nic_attach(cdm, fd, pe, nic);
+	if (rc == GNI_RC_SUCCESS)
+		cdm->nic[device] = *nic;
+	else
+		ugni_sys_close(fd);
+	return rc;
+}
+
+/* The lowest device that is there and not attached yet. */
+static gni_return_t attach_any(struct gni_cdm *cdm, u32 *pe, struct gni_nic **nic)
+{
+	gni_return_t rc;
+	u32 i;
+
+	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
+		if (cdm->nic[i])
+			continue;
+		rc = attach_device(cdm, i, pe, nic);
+		if (rc != GNI_RC_NO_MATCH)
+			return rc;
+	}
+	return GNI_RC_INVALID_STATE;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t device_id,
+				       uint32_t *local_addr, gni_nic_handle_t *nic_hndl)
+{
+	struct gni_cdm *cdm;
+	gni_return_t rc;
+
+	if (!local_addr || !nic_hndl)
+		return GNI_RC_INVALID_PARAM;
+	cdm = ugni_lock(&ugni_cdms, cdm_hndl);
+	if (!cdm)
+		return GNI_RC_INVALID_PARAM;
+	if (device_id == (uint32_t)-1)
+		rc = attach_any(cdm, local_addr, nic_hndl);
+	else
+		rc = attach_device(cdm, device_id, local_addr, nic_hndl);
+	ugni_unlock(cdm);
+	return rc;
+}

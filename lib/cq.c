@@ -1,0 +1,600 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Completion queues: taking entries from the ring that the driver shares with
+ * us (kernel/core/ring.h), and waiting for them. Driver: kernel/cq.c.
+ *
+ * An entry that is taken is noted in the request it belongs to, so that
+ * GNI_GetCompleted() answers only for events that were handed out. The request
+ * of a short message ends here.
+ */
+#include <errno.h>
+
+#include "ugni.h"
+
+static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *arg,
+			      struct gni_cq *cq)
+{
+	struct kgni_ioc_cq_destroy destroy = { 0 };
+	gni_return_t rc;
+	void *mem;
+	int error;
+
+	rc = ugni_call(nic->fd, KGNI_IOC_CQ_CREATE, arg);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	cq->nic = nic;
+	cq->id = arg->id;
+	cq->entries = arg->entries;
+	cq->mode = arg->mode;
+	ugni_reqs_init(&cq->reqs);
+	if (arg->mode & GNI_CQ_UNMANAGED)
+		return GNI_RC_SUCCESS;
+	mem = ugni_sys_map(nic->fd, arg->mmap_offset, arg->mmap_length, &error);
+	if (!mem) {
+		destroy.id = arg->id;
+		ugni_call(nic->fd, KGNI_IOC_CQ_DESTROY, &destroy);
+		return ugni_rc(error);
+	}
+	cq->map_length = arg->mmap_length;
+	kgni_ring_view_init(&cq->ring, mem, arg->slots);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqCreate(gni_nic_handle_t nic_hndl, uint32_t entry_count,
+				      uint32_t delay_count, gni_cq_mode_t mode,
+				      void (*handler)(gni_cq_entry_t *, void *), void *context,
+				      gni_cq_handle_t *cq_hndl)
+{
+	struct kgni_ioc_cq_create arg = {
+		.entries = entry_count,
+		.delay = delay_count,
+		.mode = mode,
+	};
+	struct gni_nic *nic = ugni_nic(nic_hndl);
+	struct gni_cq *cq;
+	gni_return_t rc;
+
+	if (!nic || !cq_hndl)
+		return GNI_RC_INVALID_PARAM;
+	cq = ugni_alloc(&ugni_cqs);
+	if (!cq)
+		return GNI_RC_ERROR_NOMEM;
+	cq->handler = handler;
+	cq->context = context;
+	rc = cq_create(nic, &arg, cq);
+	if (rc != GNI_RC_SUCCESS) {
+		ugni_free(&ugni_cqs, cq);
+		return rc;
+	}
+	ugni_publish(&ugni_cqs, cq);
+	*cq_hndl = cq;
+	return GNI_RC_SUCCESS;
+}
+
+/* The count of an endpoint's requests on this queue. */
+static u32 *outstanding(const struct gni_cq *cq, struct gni_ep *ep)
+{
+	return &ep->outstanding[cq != ep->cq];
+}
+
+static void req_end(struct gni_cq *cq, struct ugni_req *r, u32 tid)
+{
+	if (r->ep)
+		__atomic_sub_fetch(outstanding(cq, r->ep), 1, __ATOMIC_RELAXED);
+	ugni_req_put(&cq->reqs, tid);
+}
+
+/* How many requests an endpoint may have on this queue at a time. */
+static u32 req_limit(const struct gni_cq *cq, const struct gni_ep *ep)
+{
+	if (!(ep->nic->modes & GNI_CDM_MODE_DUAL_EVENTS))
+		return cq->entries;
+	return cq->entries > 1 ? cq->entries / 2 : 1;
+}
+
+/*
+ * Events lost to an overrun leave requests that nobody would end. Once the
+ * queue was drained and no post is inside the driver, those that the driver
+ * carried out at once, and whose event is not with the program, are of that
+ * kind. The program has its descriptors back by the overrun itself.
+ */
+static void reap_lost(struct gni_cq *cq)
+{
+	struct ugni_req *r;
+	u32 i;
+
+	if (!cq->lost || __atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) ||
+	    kgni_ring_ready(&cq->ring))
+		return;
+	cq->lost = false;
+	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
+		if (!r->live || r->async)
+			continue;
+		if (r->seen)
+			cq->lost = true;	/* it may be the first of two events */
+		else
+			req_end(cq, r, i);
+	}
+}
+
+/* Count a request more, unless there are too many. */
+static bool req_count(struct gni_cq *cq, struct gni_ep *ep)
+{
+	/* Posts to several queues may count at once, so count first. */
+	if (__atomic_add_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED) <= req_limit(cq, ep))
+		return true;
+	__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
+	return false;
+}
+
+static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ugni_req *what,
+			      u32 *tid)
+{
+	struct ugni_req *r;
+	gni_return_t rc;
+
+	if (!req_count(cq, ep)) {
+		reap_lost(cq);
+		if (!req_count(cq, ep))
+			return GNI_RC_ERROR_RESOURCE;
+	}
+	rc = ugni_req_get(&cq->reqs, what->smsg, &r, tid);
+	if (rc != GNI_RC_SUCCESS) {
+		__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
+		return rc;
+	}
+	r->descr = what->descr;
+	r->ep = ep;
+	r->async = what->async;
+	r->mode = what->mode;
+	__atomic_add_fetch(&cq->posting, 1, __ATOMIC_RELAXED);
+	return GNI_RC_SUCCESS;
+}
+
+/**
+ * ugni_cq_begin - begin a request, before the driver is asked
+ * @cq: queue that will be told
+ * @ep: endpoint, locked
+ * @what: the request: @descr, @mode, @smsg and @async
+ * @tid: out: transaction id for the event
+ *
+ * The event may be there, taken and done with before the driver's answer is:
+ * from here on the request is not the poster's, who still owes the queue
+ * ugni_cq_posted().
+ *
+ * Return: GNI_RC_SUCCESS; GNI_RC_ERROR_RESOURCE for too many outstanding;
+ * GNI_RC_ERROR_NOMEM.
+ */
+gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ugni_req *what,
+			   u32 *tid)
+{
+	gni_return_t rc;
+
+	pthread_mutex_lock(&cq->slot.lock);
+	rc = req_begin(cq, ep, what, tid);
+	pthread_mutex_unlock(&cq->slot.lock);
+	return rc;
+}
+
+/* End what an overrun left behind, before an endpoint is called busy. */
+void ugni_cq_settle(struct gni_cq *cq)
+{
+	pthread_mutex_lock(&cq->slot.lock);
+	reap_lost(cq);
+	pthread_mutex_unlock(&cq->slot.lock);
+}
+
+/**
+ * ugni_cq_posted - the driver answered
+ * @cq: queue that will be told, or was
+ * @tid: the request's transaction id
+ * @smsg: it is for a short message
+ * @rc: the answer; unless it is GNI_RC_SUCCESS there will be no event
+ */
+void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc)
+{
+	struct ugni_req *r;
+
+	if (rc != GNI_RC_SUCCESS) {
+		pthread_mutex_lock(&cq->slot.lock);
+		r = ugni_req_find(&cq->reqs, tid, smsg);
+		if (r)
+			req_end(cq, r, tid);
+		pthread_mutex_unlock(&cq->slot.lock);
+	}
+	__atomic_sub_fetch(&cq->posting, 1, __ATOMIC_RELEASE);
+}
+
+/* Part the requests of an endpoint, or of all, from it. */
+static void forget_requests(struct gni_cq *cq, struct gni_ep *ep)
+{
+	struct ugni_req *r;
+	u32 i;
+
+	if (ep && !core_load(outstanding(cq, ep)))
+		return;
+	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
+		if (!r->ep || (ep && r->ep != ep))
+			continue;
+		__atomic_sub_fetch(outstanding(cq, r->ep), 1, __ATOMIC_RELAXED);
+		r->ep = NULL;
+	}
+}
+
+/* The endpoint goes; its requests stay. */
+void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep)
+{
+	pthread_mutex_lock(&cq->slot.lock);
+	forget_requests(cq, ep);
+	if (cq == ep->cq)
+		cq->eps--;
+	pthread_mutex_unlock(&cq->slot.lock);
+}
+
+/* Called with the queue locked; unlocks it. */
+static void cq_destroy(struct gni_cq *cq)
+{
+	struct kgni_ioc_cq_destroy arg = { .id = cq->id };
+
+	ugni_retire(&ugni_cqs, cq);
+	ugni_call(cq->nic->fd, KGNI_IOC_CQ_DESTROY, &arg);
+	if (cq->ring.ring)
+		ugni_sys_unmap(cq->ring.ring, cq->map_length);
+	forget_requests(cq, NULL);
+	ugni_reqs_destroy(&cq->reqs);
+	ugni_unlock(cq);
+	ugni_free(&ugni_cqs, cq);
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqDestroy(gni_cq_handle_t cq_hndl)
+{
+	struct gni_cq *cq = ugni_lock(&ugni_cqs, cq_hndl);
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	if (cq->eps) {
+		ugni_unlock(cq);
+		return GNI_RC_ERROR_RESOURCE;
+	}
+	cq_destroy(cq);
+	return GNI_RC_SUCCESS;
+}
+
+/* The NIC handle goes, and its queues with it. */
+void ugni_cq_destroy_all(const struct gni_nic *nic)
+{
+	struct gni_cq *cq;
+	u32 i = 0;
+
+	while ((cq = ugni_next(&ugni_cqs, &i))) {
+		if (!ugni_lock(&ugni_cqs, cq))
+			continue;
+		if (cq->nic == nic)
+			cq_destroy(cq);
+		else
+			ugni_unlock(cq);
+	}
+}
+
+static bool is_source(gni_cq_entry_t e)
+{
+	return kgni_cqe_source(e) == KGNI_CQE_FMA || kgni_cqe_source(e) == KGNI_CQE_BTE;
+}
+
+static bool is_post(gni_cq_entry_t e)
+{
+	return is_source(e) && kgni_cqe_type(e) == KGNI_CQE_POST;
+}
+
+static u16 event_mode(gni_cq_entry_t e)
+{
+	return e & KGNI_CQE_LOCAL ? GNI_CQMODE_LOCAL_EVENT : GNI_CQMODE_GLOBAL_EVENT;
+}
+
+static void note_entry(struct gni_cq *cq, gni_cq_entry_t e)
+{
+	bool smsg = kgni_cqe_is_smsg(e);
+	u32 tid = (u32)kgni_cqe_tid(e);
+	struct ugni_req *r;
+
+	if (!is_source(e))
+		return;
+	r = ugni_req_find(&cq->reqs, tid, smsg);
+	if (!r)
+		return;
+	if (smsg)
+		req_end(cq, r, tid);
+	else
+		r->seen |= event_mode(e) & r->mode;
+}
+
+static gni_return_t entry_rc(gni_cq_entry_t e)
+{
+	return kgni_cqe_status(e) == KGNI_ST_OK ? GNI_RC_SUCCESS : GNI_RC_TRANSACTION_ERROR;
+}
+
+static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	u64 e = 0;
+
+	switch (kgni_ring_pop(&cq->ring, &e)) {
+	case KGNI_RING_ENTRY:
+		note_entry(cq, e);
+		*entry = e;
+		return entry_rc(e);
+	case KGNI_RING_OVERRUN:
+		cq->lost = true;
+		*entry = kgni_cqe_overrun();
+		return GNI_RC_ERROR_RESOURCE;
+	default:
+		return GNI_RC_NOT_DONE;
+	}
+}
+
+static bool cq_ready(const struct gni_cq *cq)
+{
+	return cq->ring.ring && kgni_ring_ready(&cq->ring);
+}
+
+/* Take the next entry of a queue that seems to have one. */
+static gni_return_t cq_pop(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
+{
+	struct gni_cq *cq = ugni_lock(&ugni_cqs, hndl);
+	void (*handler)(gni_cq_entry_t *, void *);
+	void *context;
+	gni_return_t rc;
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	rc = pop_locked(cq, entry);
+	handler = cq->handler;
+	context = cq->context;
+	ugni_unlock(cq);
+	if (handler && (rc == GNI_RC_SUCCESS || rc == GNI_RC_TRANSACTION_ERROR))
+		handler(entry, context);
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
+{
+	struct gni_cq *cq = ugni_cq(cq_hndl);
+
+	if (!cq || !event_data)
+		return GNI_RC_INVALID_PARAM;
+	if (!cq_ready(cq))
+		return GNI_RC_NOT_DONE;
+	return cq_pop(cq_hndl, event_data);
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
+{
+	struct gni_cq *cq = ugni_cq(cq_hndl);
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	if (!cq_ready(cq))
+		return GNI_RC_NOT_DONE;
+	return core_load(&cq->ring.ring->overrun) ? GNI_RC_ERROR_RESOURCE : GNI_RC_SUCCESS;
+}
+
+/* Return: the descriptor's request if @e was handed out, else NULL. */
+static struct ugni_req *completed(const struct gni_cq *cq, gni_cq_entry_t e)
+{
+	struct ugni_req *r;
+
+	if (!is_post(e))
+		return NULL;
+	r = ugni_req_find(&cq->reqs, (u32)kgni_cqe_tid(e), false);
+	return r && r->seen & event_mode(e) ? r : NULL;
+}
+
+static gni_return_t get_completed(struct gni_cq *cq, gni_cq_entry_t e,
+				  gni_post_descriptor_t **post_descr)
+{
+	struct ugni_req *r = completed(cq, e);
+	gni_post_descriptor_t *descr;
+
+	*post_descr = NULL;
+	if (!r)
+		return GNI_RC_DESCRIPTOR_ERROR;
+	descr = r->descr;
+	descr->status = entry_rc(e);
+	descr->cq_mode_complete = event_mode(e);
+	r->seen &= ~event_mode(e);
+	/* With both events the global one is the last. */
+	if (event_mode(e) == GNI_CQMODE_GLOBAL_EVENT || !(r->mode & GNI_CQMODE_GLOBAL_EVENT))
+		req_end(cq, r, (u32)kgni_cqe_tid(e));
+	*post_descr = descr;
+	return entry_rc(e);
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
+					  gni_post_descriptor_t **post_descr)
+{
+	struct gni_cq *cq;
+	gni_return_t rc;
+
+	if (!post_descr)
+		return GNI_RC_INVALID_PARAM;
+	cq = ugni_lock(&ugni_cqs, cq_hndl);
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	rc = get_completed(cq, event_data, post_descr);
+	ugni_unlock(cq);
+	return rc;
+}
+
+/* --- waiting ------------------------------------------------------------------ */
+
+/**
+ * struct cq_wait - some queues to wait for
+ * @hndls: the queues
+ * @count: how many
+ * @event: where to put the entry, or NULL to take none
+ * @which: which of the queues it was
+ * @interrupted: what to return after a signal
+ */
+struct cq_wait {
+	gni_cq_handle_t *hndls;
+	u32 count;
+	gni_cq_entry_t *event;
+	u32 which;
+	gni_return_t interrupted;
+};
+
+/* A thread that is cancelled while it holds the lock would keep it for ever. */
+static gni_return_t pop_uncancelled(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
+{
+	gni_return_t rc;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	rc = cq_pop(hndl, entry);
+	pthread_setcancelstate(state, NULL);
+	return rc;
+}
+
+/* Look once: the answer, or GNI_RC_NOT_DONE. */
+static gni_return_t wait_look(struct cq_wait *w)
+{
+	struct gni_cq *cq;
+	gni_return_t rc;
+	u32 i;
+
+	for (i = 0; i < w->count; i++) {
+		cq = ugni_cq(w->hndls[i]);
+		if (!cq)
+			return GNI_RC_INVALID_PARAM;
+		if (!cq_ready(cq))
+			continue;
+		rc = w->event ? pop_uncancelled(w->hndls[i], w->event) : GNI_RC_SUCCESS;
+		if (rc == GNI_RC_NOT_DONE)
+			continue;	/* another consumer was faster */
+		w->which = i;
+		return rc;
+	}
+	return GNI_RC_NOT_DONE;
+}
+
+static gni_return_t wait_refs(const struct cq_wait *w, struct kgni_cq_ref *refs)
+{
+	struct gni_cq *cq;
+	u32 i;
+
+	for (i = 0; i < w->count; i++) {
+		cq = ugni_cq(w->hndls[i]);
+		if (!cq)
+			return GNI_RC_INVALID_PARAM;
+		if (!(cq->mode & GNI_CQ_BLOCKING) || !cq->ring.ring)
+			return GNI_RC_ERROR_RESOURCE;
+		refs[i].fd = cq->nic->fd;
+		refs[i].id = cq->id;
+	}
+	return GNI_RC_SUCCESS;
+}
+
+static void wait_arm(const struct cq_wait *w)
+{
+	struct gni_cq *cq;
+	u32 i;
+
+	for (i = 0; i < w->count; i++) {
+		cq = ugni_cq(w->hndls[i]);
+		if (cq)
+			kgni_ring_arm(&cq->ring);
+	}
+}
+
+/* Sleep in the driver. Return: true to look again, false with @rc set. */
+static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, u64 timeout_ms,
+		       gni_return_t *rc)
+{
+	struct kgni_ioc_cq_wait arg = {
+		.cqs = (u64)(uintptr_t)refs,
+		.timeout_ms = timeout_ms,
+		.count = w->count,
+	};
+	int ret;
+
+	wait_arm(w);
+	ret = ugni_sys_ioctl(refs[0].fd, KGNI_IOC_CQ_WAIT, &arg);
+	if (ret == GNI_RC_SUCCESS || ret == GNI_RC_TIMEOUT)
+		return true;
+	*rc = ret == -EINTR ? w->interrupted : ugni_rc(ret);
+	return false;
+}
+
+static gni_return_t wait_any(struct cq_wait *w, u64 timeout)
+{
+	struct kgni_cq_ref refs[KGNI_CQ_WAIT_MAX];
+	u64 deadline = ugni_deadline(timeout);
+	gni_return_t rc;
+	u64 left;
+
+	if (!w->hndls || !w->count || w->count > KGNI_CQ_WAIT_MAX)
+		return GNI_RC_INVALID_PARAM;
+	rc = wait_refs(w, refs);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	do {
+		rc = wait_look(w);
+		if (rc != GNI_RC_NOT_DONE)
+			return rc;
+		left = ugni_remaining(deadline);
+		if (!left)
+			return GNI_RC_TIMEOUT;
+	} while (wait_sleep(w, refs, left, &rc));
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqWaitEvent(gni_cq_handle_t cq_hndl, uint64_t timeout,
+					 gni_cq_entry_t *event_data)
+{
+	struct cq_wait w = {
+		.hndls = &cq_hndl,
+		.count = 1,
+		.event = event_data,
+		.interrupted = GNI_RC_INVALID_STATE,
+	};
+
+	return event_data ? wait_any(&w, timeout) : GNI_RC_INVALID_PARAM;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqVectorWaitEvent(gni_cq_handle_t *cq_hndls, uint32_t num_cqs,
+					       uint64_t timeout, gni_cq_entry_t *event_data,
+					       uint32_t *which)
+{
+	struct cq_wait w = {
+		.hndls = cq_hndls,
+		.count = num_cqs,
+		.event = event_data,
+		.which = UGNI_NONE,
+		.interrupted = GNI_RC_NOT_DONE,
+	};
+	gni_return_t rc;
+
+	if (!event_data || !which)
+		return GNI_RC_INVALID_PARAM;
+	rc = wait_any(&w, timeout);
+	if (w.which != UGNI_NONE)
+		*which = w.which;
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqVectorMonitor(gni_cq_handle_t *cq_hndls, uint32_t num_cqs,
+					     uint64_t timeout, uint32_t *which)
+{
+	struct cq_wait w = {
+		.hndls = cq_hndls,
+		.count = num_cqs,
+		.interrupted = GNI_RC_NOT_DONE,
+	};
+	gni_return_t rc;
+
+	if (!which)
+		return GNI_RC_INVALID_PARAM;
+	rc = wait_any(&w, timeout);
+	if (rc == GNI_RC_SUCCESS)
+		*which = w.which;
+	return rc;
+}

@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Looking into completion queue entries: kernel/core/cqe.h has the layout.
+ *
+ * Programs read one entry through several accessors that overlap: of an entry
+ * for a short message that was sent the instance id is the low 24 bits of the
+ * message id, and of any entry the message id begins with the instance id.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ugni.h"
+
+#define TYPE_MASK	(3ULL << KGNI_CQE_TYPE_SHIFT)
+#define STATUS_MASK	(15ULL << KGNI_CQE_STATUS_SHIFT)
+
+UGNI_PUBLIC uint64_t gni_cq_get_data(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_DATA_MASK;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_source(gni_cq_entry_t entry)
+{
+	return kgni_cqe_source(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_status(gni_cq_entry_t entry)
+{
+	return kgni_cqe_status(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_info(gni_cq_entry_t entry)
+{
+	return kgni_cqe_info(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_overrun(gni_cq_entry_t entry)
+{
+	return !!(entry & KGNI_CQE_OVERRUN);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_rem_overrun(gni_cq_entry_t entry)
+{
+	return kgni_cqe_status(entry) == KGNI_ST_REM_OVERRUN;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_inst_id(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_INST_MASK;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_rem_inst_id(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_REM_INST_MASK;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_tid(gni_cq_entry_t entry)
+{
+	return kgni_cqe_tid(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_msg_id(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_REM_INST_MASK;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_type(gni_cq_entry_t entry)
+{
+	return kgni_cqe_type(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_trans_type(gni_cq_entry_t entry)
+{
+	return kgni_cqe_info(entry);
+}
+
+static void set_field(gni_cq_entry_t *entry, uint64_t mask, uint64_t value)
+{
+	*entry = (*entry & ~mask) | (value & mask);
+}
+
+UGNI_PUBLIC void gni_cq_set_inst_id(gni_cq_entry_t *entry, uint64_t value)
+{
+	set_field(entry, KGNI_CQE_INST_MASK, value);
+}
+
+UGNI_PUBLIC void gni_cq_set_rem_inst_id(gni_cq_entry_t *entry, uint64_t value)
+{
+	set_field(entry, KGNI_CQE_REM_INST_MASK, value);
+}
+
+UGNI_PUBLIC void gni_cq_set_tid(gni_cq_entry_t *entry, uint64_t value)
+{
+	if (kgni_cqe_is_smsg(*entry))
+		set_field(entry, ((1ULL << KGNI_CQE_SMSG_TID_BITS) - 1) << KGNI_CQE_SMSG_TID_SHIFT,
+			  value << KGNI_CQE_SMSG_TID_SHIFT);
+	else
+		set_field(entry, ((1ULL << KGNI_CQE_TID_BITS) - 1) << KGNI_CQE_TID_SHIFT,
+			  value << KGNI_CQE_TID_SHIFT);
+}
+
+UGNI_PUBLIC void gni_cq_set_msg_id(gni_cq_entry_t *entry, uint64_t value)
+{
+	set_field(entry, KGNI_CQE_REM_INST_MASK, value);
+}
+
+UGNI_PUBLIC void gni_cq_set_type(gni_cq_entry_t *entry, uint64_t value)
+{
+	set_field(entry, TYPE_MASK, value << KGNI_CQE_TYPE_SHIFT);
+}
+
+UGNI_PUBLIC void gni_cq_clr_status(gni_cq_entry_t *entry)
+{
+	set_field(entry, STATUS_MASK, 0);
+}
+
+/* No entry here tells of a DLA block or of the way into a BTE channel. */
+UGNI_PUBLIC unsigned int gni_cq_status_dla_overflow(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
+UGNI_PUBLIC unsigned int gni_cq_bte_enq_status(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
+/* --- errors --------------------------------------------------------------------------- */
+
+static const char *const status_text[KGNI_ST_COUNT] = {
+	[KGNI_ST_OK] = "no error",
+	[KGNI_ST_MDD_INVALID] = "remote memory handle names no registration of the job",
+	[KGNI_ST_BOUNDS] = "range is not inside the remote registration",
+	[KGNI_ST_PROTECTION] = "remote registration is read-only",
+	[KGNI_ST_ADDRESS] = "memory behind an address could not be reached",
+	[KGNI_ST_UNREACHABLE] = "no NIC has the remote address",
+	[KGNI_ST_ABORTED] = "a registration was taken back, or its owner ended, in flight",
+	[KGNI_ST_PRODUCER_DIED] = "event was lost with the process that should have delivered it",
+	[KGNI_ST_NO_CQ] = "no completion queue behind the remote registration",
+	[KGNI_ST_REM_OVERRUN] = "remote completion queue was full",
+	[KGNI_ST_LINK] = "connection to the remote node failed",
+};
+
+static void entry_text(gni_cq_entry_t entry, char *text, size_t size)
+{
+	u64 status = kgni_cqe_status(entry);
+
+	if (entry & KGNI_CQE_OVERRUN)
+		snprintf(text, size, "overrun: events were lost, the completion queue was full");
+	else if (status >= KGNI_ST_COUNT)
+		snprintf(text, size, "undefined status %u", (unsigned int)status);
+	else
+		snprintf(text, size, "%s", status_text[status]);
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqErrorStr(gni_cq_entry_t entry, void *buffer, uint32_t len)
+{
+	char text[128];
+
+	if (!buffer || !len)
+		return GNI_RC_INVALID_PARAM;
+	entry_text(entry, text, sizeof(text));
+	if (strlen(text) >= len)
+		return GNI_RC_SIZE_ERROR;
+	strcpy(buffer, text);
+	return GNI_RC_SUCCESS;
+}
+
+/* Recoverable: the same post may succeed when it is tried again. */
+UGNI_PUBLIC gni_return_t GNI_CqErrorRecoverable(gni_cq_entry_t entry, uint32_t *recoverable)
+{
+	u64 status = kgni_cqe_status(entry);
+
+	if (!recoverable)
+		return GNI_RC_INVALID_PARAM;
+	if (status >= KGNI_ST_COUNT)
+		return GNI_RC_INVALID_STATE;
+	*recoverable = status == KGNI_ST_OK || status == KGNI_ST_LINK ||
+		       status == KGNI_ST_REM_OVERRUN;
+	return GNI_RC_SUCCESS;
+}

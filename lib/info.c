@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * What can be asked without a communication domain, through one control file a
+ * device that stays open once it was needed: a protection tag that the driver
+ * made for GNI_GetPtag() lives as long as it. Driver: kernel/device.c, and
+ * kernel/job.c for tags and resources. Statistics of a NIC handle are counted
+ * by the library.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "ugni.h"
+
+#ifndef KGNI_VERSION
+#define KGNI_VERSION	"unknown"
+#endif
+
+#define UGNI_REVISION	1
+
+/* One device's control file, and what does not change about the device. */
+struct control {
+	bool open;
+	int fd;
+	struct kgni_ioc_info info;
+};
+
+static struct control controls[KGNI_MAX_DEVICES];
+static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
+
+/* Entries are never closed but by a child process, so they may be kept. */
+static gni_return_t control_get(u32 device, const struct control **out)
+{
+	gni_return_t rc = GNI_RC_SUCCESS;
+	struct control *c;
+
+	if (device >= KGNI_MAX_DEVICES)
+		return GNI_RC_NO_MATCH;
+	c = &controls[device];
+	pthread_mutex_lock(&control_lock);
+	if (!c->open) {
+		rc = ugni_open_device(device, &c->fd, &c->info);
+		c->open = rc == GNI_RC_SUCCESS;
+	}
+	pthread_mutex_unlock(&control_lock);
+	*out = c;
+	return rc;
+}
+
+static gni_return_t control_any(const struct control **out)
+{
+	gni_return_t rc;
+	u32 i;
+
+	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
+		if (!ugni_sys_exists(i))
+			continue;
+		rc = control_get(i, out);
+		if (rc == GNI_RC_SUCCESS)
+			return rc;
+	}
+	return GNI_RC_ERROR_RESOURCE;
+}
+
+/* In a child process, whose parent's files these are. */
+void ugni_control_close_all(void)
+{
+	u32 i;
+
+	pthread_mutex_init(&control_lock, NULL);
+	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
+		if (controls[i].open)
+			ugni_sys_close(controls[i].fd);
+		controls[i].open = false;
+	}
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *address,
+					      uint32_t *cpu_id)
+{
+	const struct control *c;
+	gni_return_t rc;
+
+	if (!address || !cpu_id)
+		return GNI_RC_INVALID_PARAM;
+	rc = control_get(device_id, &c);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	*address = c->info.pe;
+	*cpu_id = c->info.cpu;
+	return GNI_RC_SUCCESS;
+}
+
+/* Return: how many devices there are; the first @len of them in @ids. */
+static int list_devices(int len, int *ids)
+{
+	int n = 0;
+	u32 i;
+
+	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
+		if (!ugni_sys_exists(i))
+			continue;
+		if (n < len)
+			ids[n] = (int)i;
+		n++;
+	}
+	return n;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetNumLocalDevices(int *num_devices)
+{
+	int n;
+
+	if (!num_devices)
+		return GNI_RC_INVALID_PARAM;
+	n = list_devices(0, NULL);
+	if (!n)
+		return GNI_RC_ERROR_RESOURCE;
+	*num_devices = n;
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetLocalDeviceIds(int len, int *device_ids)
+{
+	if (len <= 0 || !device_ids)
+		return GNI_RC_INVALID_PARAM;
+	return list_devices(len, device_ids) ? GNI_RC_SUCCESS : GNI_RC_ERROR_RESOURCE;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetVersion(uint32_t *version)
+{
+	if (!version)
+		return GNI_RC_INVALID_PARAM;
+	*version = GNI_VERSION;
+	return GNI_RC_SUCCESS;
+}
+
+/* Without a driver its half stays zero. */
+UGNI_PUBLIC gni_return_t GNI_GetVersionInformation(gni_version_info_t *version_info)
+{
+	gni_version_info_t *v = version_info;
+	const struct control *c;
+
+	if (!v)
+		return GNI_RC_INVALID_PARAM;
+	memset(v, 0, sizeof(*v));
+	v->ugni_version = GNI_VERSION;
+	v->ugni_svn_revision = UGNI_REVISION;
+	snprintf(v->ugni_build_string, sizeof(v->ugni_build_string), "libugni " KGNI_VERSION);
+	if (control_any(&c) != GNI_RC_SUCCESS)
+		return GNI_RC_SUCCESS;
+	v->kgni_version = c->info.version;
+	v->kgni_svn_revision = c->info.revision;
+	snprintf(v->kgni_build_string, sizeof(v->kgni_build_string), "%.*s",
+		 (int)sizeof(c->info.build), c->info.build);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetDeviceType(gni_nic_device_t *dev_type)
+{
+	const struct control *c;
+	gni_return_t rc;
+
+	if (!dev_type)
+		return GNI_RC_INVALID_PARAM;
+	rc = control_any(&c);
+	if (rc == GNI_RC_SUCCESS)
+		*dev_type = (gni_nic_device_t)c->info.device_type;
+	return rc;
+}
+
+static gni_return_t res_info(u32 device, struct kgni_ioc_res *arg)
+{
+	const struct control *c;
+	gni_return_t rc;
+
+	rc = control_get(device, &c);
+	/* No code is documented for a device that is not there. */
+	if (rc == GNI_RC_NO_MATCH)
+		return GNI_RC_INVALID_PARAM;
+	return rc == GNI_RC_SUCCESS ? ugni_call(c->fd, KGNI_IOC_RES_INFO, arg) : rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetDevResInfo(uint32_t device_id, gni_dev_res_t res_type,
+					   gni_dev_res_desc_t *res_desc)
+{
+	struct kgni_ioc_res arg = { .scope = KGNI_RES_DEVICE, .type = res_type };
+	gni_return_t rc;
+
+	if (!res_desc)
+		return GNI_RC_INVALID_PARAM;
+	rc = res_info(device_id, &arg);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	res_desc->available = arg.available;
+	res_desc->reserved = arg.reserved_count;
+	res_desc->held = arg.used;
+	res_desc->total = arg.total;
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetJobResInfo(uint32_t device_id, uint8_t ptag,
+					   gni_job_res_t res_type, gni_job_res_desc_t *res_desc)
+{
+	struct kgni_ioc_res arg = { .scope = KGNI_RES_JOB, .type = res_type, .ptag = ptag };
+	gni_return_t rc;
+
+	if (!res_desc)
+		return GNI_RC_INVALID_PARAM;
+	rc = res_info(device_id, &arg);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	res_desc->used = arg.used;
+	res_desc->limit = arg.total;
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetPtag(uint32_t device_id, uint32_t cookie, uint8_t *ptag)
+{
+	struct kgni_ioc_ptag arg = { .cookie = cookie };
+	const struct control *c;
+	gni_return_t rc;
+
+	if (!ptag)
+		return GNI_RC_INVALID_PARAM;
+	rc = control_get(device_id, &c);
+	if (rc == GNI_RC_SUCCESS)
+		rc = ugni_call(c->fd, KGNI_IOC_GET_PTAG, &arg);
+	if (rc == GNI_RC_SUCCESS)
+		*ptag = (uint8_t)arg.ptag;
+	return rc;
+}
+
+/* --- statistics ----------------------------------------------------------------------- */
+
+static u32 *nic_stat(gni_nic_handle_t hndl, gni_statistic_t stat)
+{
+	struct gni_nic *nic = ugni_nic(hndl);
+
+	return nic && (unsigned int)stat < GNI_NUM_STATS ? &nic->stat[stat] : NULL;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetNicStat(gni_nic_handle_t nic_hndl, gni_statistic_t stat,
+					uint32_t *value)
+{
+	u32 *counter = nic_stat(nic_hndl, stat);
+
+	if (!counter || !value)
+		return GNI_RC_INVALID_PARAM;
+	*value = core_load(counter);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_ResetNicStat(gni_nic_handle_t nic_hndl, gni_statistic_t stat)
+{
+	u32 *counter = nic_stat(nic_hndl, stat);
+
+	if (!counter)
+		return GNI_RC_INVALID_PARAM;
+	core_store(counter, 0);
+	return GNI_RC_SUCCESS;
+}

@@ -1,0 +1,386 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Short messages. The protocol is in kernel/core/smsg.h; here it is carried by
+ * FMA puts with a flag (driver: kernel/fma.c): the message into a slot of the
+ * peer's mailbox, then its slot word; or nothing, then the peer's credit word.
+ *
+ * All state of a channel is under its endpoint's lock.
+ */
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "ugni.h"
+
+/* Messages up to this size are put together on the stack. */
+#define STACK_MESSAGE	512
+
+/**
+ * struct ugni_smsg - one end of a channel
+ * @geom: shape of both mailboxes
+ * @tx: sending side
+ * @rx: receiving side
+ * @mbox: our mailbox
+ * @remote_mbox: address of the peer's
+ * @remote: memory handle of the region that has it
+ * @current: GetNext found a message that was not released yet
+ * @credit_due: the peer is still to be told of what we consumed
+ * @assembly: room for one message
+ */
+struct ugni_smsg {
+	struct kgni_smsg_geom geom;
+	struct kgni_smsg_tx tx;
+	struct kgni_smsg_rx rx;
+	void *mbox;
+	u64 remote_mbox;
+	struct kgni_mem_handle remote;
+	bool current;
+	bool credit_due;
+	u8 assembly[];
+};
+
+/* A message as its sender sees it. */
+struct smsg_out {
+	const void *header;
+	u32 header_length;
+	const void *data;
+	u32 data_length;
+	u32 msg_id;
+	u8 tag;
+};
+
+/* --- set-up ----------------------------------------------------------------------- */
+
+static bool attr_geom(const gni_smsg_attr_t *attr, struct kgni_smsg_geom *geom)
+{
+	if (attr->msg_type != GNI_SMSG_TYPE_MBOX &&
+	    attr->msg_type != GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT)
+		return false;
+	return kgni_smsg_geom_init(geom, attr->mbox_maxcredit, attr->msg_maxsize) &&
+	       kgni_smsg_size(geom) <= UINT_MAX;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgBufferSizeNeeded(gni_smsg_attr_t *smsg_attr, unsigned int *size)
+{
+	struct kgni_smsg_geom geom;
+
+	if (!smsg_attr || !size || !attr_geom(smsg_attr, &geom))
+		return GNI_RC_INVALID_PARAM;
+	*size = (unsigned int)kgni_smsg_size(&geom);
+	return GNI_RC_SUCCESS;
+}
+
+static u64 attr_mbox(const gni_smsg_attr_t *attr)
+{
+	return (uintptr_t)attr->msg_buffer + attr->mbox_offset;
+}
+
+static bool attrs_agree(const gni_smsg_attr_t *a, const gni_smsg_attr_t *b)
+{
+	return a->msg_type == b->msg_type && a->msg_maxsize == b->msg_maxsize &&
+	       a->mbox_maxcredit == b->mbox_maxcredit;
+}
+
+static bool attrs_valid(const gni_smsg_attr_t *local, const gni_smsg_attr_t *remote,
+			struct kgni_smsg_geom *geom)
+{
+	return attrs_agree(local, remote) && attr_geom(local, geom) &&
+	       local->buff_size >= kgni_smsg_size(geom) &&
+	       remote->buff_size >= kgni_smsg_size(geom) &&
+	       local->msg_buffer && !(attr_mbox(local) % 8) && !(attr_mbox(remote) % 8);
+}
+
+/* The mailbox is not touched: the peer may have sent already. */
+static gni_return_t smsg_init(struct gni_ep *ep, const gni_smsg_attr_t *local,
+			      const gni_smsg_attr_t *remote)
+{
+	struct kgni_smsg_geom geom;
+	struct ugni_smsg *s;
+
+	if (!ep->bound)
+		return GNI_RC_INVALID_STATE;
+	if (ep->smsg || !attrs_valid(local, remote, &geom))
+		return GNI_RC_INVALID_PARAM;
+	s = malloc(sizeof(*s) + geom.maxsize);
+	if (!s)
+		return GNI_RC_ERROR_NOMEM;
+	memset(s, 0, sizeof(*s));
+	s->geom = geom;
+	s->mbox = (void *)(uintptr_t)attr_mbox(local);
+	s->remote_mbox = attr_mbox(remote);
+	s->remote.qword1 = remote->mem_hndl.qword1;
+	s->remote.qword2 = remote->mem_hndl.qword2;
+	ep->smsg = s;
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgInit(gni_ep_handle_t ep_hndl, gni_smsg_attr_t *local_smsg_attr,
+				      gni_smsg_attr_t *remote_smsg_attr)
+{
+	struct gni_ep *ep;
+	gni_return_t rc;
+
+	if (!local_smsg_attr || !remote_smsg_attr)
+		return GNI_RC_INVALID_PARAM;
+	ep = ugni_ep_lock(ep_hndl);
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = smsg_init(ep, local_smsg_attr, remote_smsg_attr);
+	ugni_unlock(ep);
+	return rc;
+}
+
+/* The endpoint is unbound or goes away. */
+void ugni_smsg_release(struct ugni_smsg *s)
+{
+	free(s);
+}
+
+/* Return: the endpoint, locked, if it was set up for short messages. */
+static struct gni_ep *smsg_ep(gni_ep_handle_t hndl)
+{
+	struct gni_ep *ep = ugni_ep_lock(hndl);
+
+	if (!ep || ep->smsg)
+		return ep;
+	ugni_unlock(ep);
+	return NULL;
+}
+
+/* --- credits ------------------------------------------------------------------------ */
+
+static bool transient(gni_return_t rc)
+{
+	return rc == GNI_RC_ERROR_NOMEM || rc == GNI_RC_ERROR_RESOURCE;
+}
+
+/* A put of a word at @offset of the peer's mailbox, and of what precedes it. */
+static struct kgni_ioc_post smsg_put(const struct gni_ep *ep, u64 offset, u64 word)
+{
+	const struct ugni_smsg *s = ep->smsg;
+
+	return (struct kgni_ioc_post){
+		.type = GNI_POST_FMA_PUT_W_SYNCFLAG,
+		.flags = KGNI_POST_SMSG,
+		.cq_mode = GNI_CQMODE_REMOTE_EVENT,
+		.remote_event = ep->remote_event,
+		.remote_pe = ep->remote_pe,
+		.remote_addr = s->remote_mbox + offset,
+		.remote = s->remote,
+		.sync_addr = s->remote_mbox + offset,
+		.sync_value = word,
+	};
+}
+
+/* What the driver has no room for now is told again later. */
+static void return_credits(const struct gni_ep *ep)
+{
+	struct ugni_smsg *s = ep->smsg;
+	struct kgni_ioc_post arg;
+	gni_return_t rc;
+
+	if (!s->credit_due)
+		return;
+	arg = smsg_put(ep, 0, s->rx.consumed);
+	rc = ugni_call(ep->nic->fd, KGNI_IOC_POST, &arg);
+	if (transient(rc))
+		return;
+	s->credit_due = false;
+	kgni_smsg_rx_returned(&s->rx, s->rx.consumed);
+}
+
+/* --- sending ------------------------------------------------------------------------ */
+
+/* Where the message is in one piece; @room takes it if it is in two. */
+static const void *assemble(const struct smsg_out *m, void *room)
+{
+	if (!m->data_length)
+		return m->header;
+	if (!m->header_length)
+		return m->data;
+	memcpy(room, m->header, m->header_length);
+	memcpy((u8 *)room + m->header_length, m->data, m->data_length);
+	return room;
+}
+
+static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 length)
+{
+	const struct ugni_req req = { .smsg = true, .mode = GNI_CQMODE_GLOBAL_EVENT };
+	struct ugni_smsg *s = ep->smsg;
+	u64 offset = kgni_smsg_slot(&s->geom, s->tx.sent);
+	struct kgni_ioc_post arg;
+	u8 small[STACK_MESSAGE];
+	const void *payload;
+	gni_return_t rc;
+	u32 tid;
+
+	payload = assemble(m, length <= sizeof(small) ? small : s->assembly);
+	arg = smsg_put(ep, offset, kgni_smsg_word(s->tx.sent, length, m->tag));
+	arg.local_addr = (uintptr_t)payload;
+	arg.remote_addr += KGNI_SMSG_PAYLOAD;
+	arg.length = length;
+	if (ugni_cq_tells(ep->cq)) {
+		rc = ugni_cq_begin(ep->cq, ep, &req, &tid);
+		if (rc != GNI_RC_SUCCESS)
+			return rc;
+		arg.cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
+		arg.src_cq = ep->cq->id;
+		arg.src_event = kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_SMSG);
+	}
+	rc = ugni_call(ep->nic->fd, KGNI_IOC_POST, &arg);
+	if (arg.src_cq)
+		ugni_cq_posted(ep->cq, tid, true, rc);
+	return rc;
+}
+
+static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
+{
+	u64 length = (u64)m->header_length + m->data_length;
+	struct ugni_smsg *s = ep->smsg;
+	gni_return_t rc;
+	int credits;
+
+	if (length > s->geom.maxsize)
+		return GNI_RC_ERROR_RESOURCE;
+	return_credits(ep);
+	credits = kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox);
+	if (credits <= 0) {
+		__atomic_add_fetch(&ep->nic->stat[GNI_STAT_SMSG_MBOX_CREDITS_STALL], !credits,
+				   __ATOMIC_RELAXED);
+		return GNI_RC_NOT_DONE;
+	}
+	rc = send_slot(ep, m, (u32)length);
+	if (rc == GNI_RC_SUCCESS)
+		s->tx.sent++;
+	return transient(rc) ? GNI_RC_NOT_DONE : rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header,
+					  uint32_t header_length, void *data,
+					  uint32_t data_length, uint32_t msg_id, uint8_t tag)
+{
+	const struct smsg_out m = {
+		.header = header,
+		.header_length = header_length,
+		.data = data,
+		.data_length = data_length,
+		.msg_id = msg_id,
+		.tag = tag,
+	};
+	struct gni_ep *ep;
+	gni_return_t rc;
+
+	if ((header_length && !header) || (data_length && !data))
+		return GNI_RC_INVALID_PARAM;
+	ep = smsg_ep(ep_hndl);
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = smsg_send(ep, &m);
+	ugni_unlock(ep);
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
+				      uint32_t header_length, void *data, uint32_t data_length,
+				      uint32_t msg_id)
+{
+	return GNI_SmsgSendWTag(ep_hndl, header, header_length, data, data_length, msg_id, 0);
+}
+
+/* --- receiving ---------------------------------------------------------------------- */
+
+static gni_return_t smsg_next(struct gni_ep *ep, void **header, u8 *tag)
+{
+	struct ugni_smsg *s = ep->smsg;
+	struct kgni_smsg_msg msg;
+
+	return_credits(ep);
+	switch (kgni_smsg_rx_poll(&s->geom, &s->rx, s->mbox, &msg)) {
+	case KGNI_SMSG_NONE:
+		return GNI_RC_NOT_DONE;
+	case KGNI_SMSG_DAMAGED:
+		return GNI_RC_INVALID_STATE;
+	case KGNI_SMSG_MESSAGE:
+		break;
+	}
+	if (*tag != GNI_SMSG_ANY_TAG && *tag != msg.tag)
+		return GNI_RC_NO_MATCH;
+	s->current = true;
+	*header = msg.payload;
+	*tag = msg.tag;
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
+{
+	struct gni_ep *ep;
+	gni_return_t rc;
+
+	if (!header || !tag)
+		return GNI_RC_INVALID_PARAM;
+	ep = smsg_ep(ep_hndl);
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = smsg_next(ep, header, tag);
+	ugni_unlock(ep);
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgGetNext(gni_ep_handle_t ep_hndl, void **header)
+{
+	uint8_t tag = GNI_SMSG_ANY_TAG;
+
+	return GNI_SmsgGetNextWTag(ep_hndl, header, &tag);
+}
+
+static gni_return_t smsg_release(struct gni_ep *ep)
+{
+	struct ugni_smsg *s = ep->smsg;
+
+	if (!s->current)
+		return GNI_RC_NOT_DONE;
+	s->current = false;
+	if (kgni_smsg_rx_release(&s->geom, &s->rx))
+		s->credit_due = true;
+	return_credits(ep);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl)
+{
+	struct gni_ep *ep = smsg_ep(ep_hndl);
+	gni_return_t rc;
+
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = smsg_release(ep);
+	ugni_unlock(ep);
+	return rc;
+}
+
+/* --- settings of the NIC handle --------------------------------------------------------- */
+
+#define DLVMODES	(GNI_DLVMODE_NO_ADAPT | GNI_DLVMODE_NO_HASH | GNI_DLVMODE_NO_RADAPT |	\
+			 GNI_DLVMODE_NMIN_HASH | GNI_DLVMODE_MIN_HASH | GNI_DLVMODE_ADAPTIVE1 |	\
+			 GNI_DLVMODE_ADAPTIVE2 | GNI_DLVMODE_ADAPTIVE3 | GNI_DLVMODE_ORDERED_TAIL)
+
+/* There is one way to a peer here and it keeps order, so all modes are kept. */
+UGNI_PUBLIC gni_return_t GNI_SmsgSetDeliveryMode(gni_nic_handle_t nic_handle, uint16_t dlvr_mode)
+{
+	struct gni_nic *nic = ugni_nic(nic_handle);
+
+	if (!nic || dlvr_mode & ~DLVMODES)
+		return GNI_RC_INVALID_PARAM;
+	core_store(&nic->dlvr_mode, dlvr_mode);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_SmsgSetMaxRetrans(gni_nic_handle_t nic_handle, uint16_t max_retrans)
+{
+	struct gni_nic *nic = ugni_nic(nic_handle);
+
+	if (!nic)
+		return GNI_RC_INVALID_PARAM;
+	core_store(&nic->max_retrans, max_retrans);
+	return GNI_RC_SUCCESS;
+}

@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * The system calls that reach the driver (kernel/device.c), and nothing else:
+ * unit tests have a driver of their own behind these names.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "ugni.h"
+
+static void device_path(char *path, size_t size, u32 device)
+{
+	snprintf(path, size, KGNI_DEVICE_PATH, device);
+}
+
+bool ugni_sys_exists(u32 device)
+{
+	char path[32];
+
+	device_path(path, sizeof(path), device);
+	return !access(path, F_OK);
+}
+
+/* Return: a descriptor, or -errno. */
+int ugni_sys_open(u32 device)
+{
+	char path[32];
+	int fd;
+
+	device_path(path, sizeof(path), device);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	return fd < 0 ? -errno : fd;
+}
+
+void ugni_sys_close(int fd)
+{
+	close(fd);
+}
+
+/* Return: a gni_return_t, or -errno. */
+int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	int ret = ioctl(fd, cmd, arg);
+
+	return ret < 0 ? -errno : ret;
+}
+
+/* A child process has no business in the ring: its consumer is the parent. */
+void *ugni_sys_map(int fd, u64 offset, u64 length, int *error)
+{
+	void *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
+
+	if (mem == MAP_FAILED) {
+		*error = -errno;
+		return NULL;
+	}
+	madvise(mem, length, MADV_DONTFORK);
+	return mem;
+}
+
+void ugni_sys_unmap(void *mem, u64 length)
+{
+	munmap(mem, length);
+}

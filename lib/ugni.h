@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause */
+/*
+ * libugni: what the library's files share.
+ *
+ * Objects: a communication domain (gni_cdm) has at most one NIC handle
+ * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep) and
+ * completion queues (gni_cq) belong to a NIC handle. All four live in arenas
+ * (handle.c), so that any value a program passes as a handle can be checked
+ * without touching memory that may not be there.
+ *
+ * Locks, outermost first: gni_cdm, gni_ep, gni_cq (each slot.lock of the
+ * object), then the arenas' own and that of the control files (info.c). Never
+ * two of one kind. Nobody sleeps in the driver with a lock held, and calls
+ * that block take none around their sleep, so a thread in them may be
+ * cancelled. Handlers of completion queues run with no lock held. The looks at
+ * a queue that find it empty, GNI_CqTestEvent() and GNI_CqVectorMonitor() take
+ * no lock at all.
+ *
+ * sys.c has all system calls; unit tests replace it.
+ */
+#ifndef _UGNI_H
+#define _UGNI_H
+
+/* Programs may count the statistics of Aries. */
+#ifndef CRAY_CONFIG_GHAL_ARIES
+#define CRAY_CONFIG_GHAL_ARIES 1
+#endif
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <gni_pub.h>
+#include <gni/kgni.h>
+
+#include "core/core.h"
+#include "core/cqe.h"
+#include "core/ring.h"
+#include "core/smsg.h"
+
+#define UGNI_PUBLIC	__attribute__((visibility("default")))
+
+/* --- handle.c: arenas of objects ---------------------------------------- */
+
+#define UGNI_NONE	(~0U)
+
+/**
+ * struct ugni_slot - head of every object
+ * @magic: the arena's while the object lives, else 0
+ * @next: slot after this one in the list of free slots
+ * @lock: the object's lock; it outlives the object
+ */
+struct ugni_slot {
+	u32 magic;
+	u32 next;
+	pthread_mutex_t lock;
+};
+
+/**
+ * struct ugni_arena - all objects of a type
+ * @magic: marks a live object
+ * @shift: log2 of the size of a slot
+ * @max: how many slots there may be
+ * @base: address of the first slot; set before @committed
+ * @committed: bytes from @base on that may be touched; only grows
+ * @lock: guards what follows
+ * @used: slots that were handed out at some time
+ * @free_head: oldest free slot
+ * @free_tail: youngest free slot
+ * @free_count: how many there are
+ */
+struct ugni_arena {
+	u32 magic;
+	u32 shift;
+	u32 max;
+	uintptr_t base;
+	size_t committed;
+	pthread_mutex_t lock;
+	u32 used;
+	u32 free_head;
+	u32 free_tail;
+	u32 free_count;
+};
+
+extern struct ugni_arena ugni_cdms;
+extern struct ugni_arena ugni_nics;
+extern struct ugni_arena ugni_eps;
+extern struct ugni_arena ugni_cqs;
+
+void *ugni_alloc(struct ugni_arena *a);
+void ugni_publish(struct ugni_arena *a, void *obj);
+bool ugni_retire(struct ugni_arena *a, void *obj);
+void ugni_free(struct ugni_arena *a, void *obj);
+void *ugni_next(const struct ugni_arena *a, u32 *index);
+
+/* Number of an object, unique among those of its type in the process. */
+static inline u32 ugni_index(const struct ugni_arena *a, const void *obj)
+{
+	return (u32)(((uintptr_t)obj - a->base) >> a->shift);
+}
+
+static inline bool ugni_live(const struct ugni_arena *a, const void *obj)
+{
+	return core_load_acquire(&((const struct ugni_slot *)obj)->magic) == a->magic;
+}
+
+/**
+ * ugni_lookup - check a handle
+ * @a: arena of the type that it should be of
+ * @handle: any value
+ *
+ * Context: any, no locks.
+ * Return: the object; NULL if @handle is not one that lives.
+ */
+static inline void *ugni_lookup(const struct ugni_arena *a, const void *handle)
+{
+	size_t committed = core_load_acquire(&a->committed);
+	uintptr_t off = (uintptr_t)handle - core_load(&a->base);
+
+	if (off >= committed || off & ((1UL << a->shift) - 1) || !ugni_live(a, handle))
+		return NULL;
+	return (void *)(uintptr_t)handle;
+}
+
+/**
+ * ugni_lock - check a handle and lock its object
+ * @a: arena of the type that it should be of
+ * @handle: any value
+ *
+ * Return: the object, alive and locked; NULL if @handle is not one that lives.
+ */
+static inline void *ugni_lock(const struct ugni_arena *a, const void *handle)
+{
+	struct ugni_slot *s = ugni_lookup(a, handle);
+
+	if (!s)
+		return NULL;
+	pthread_mutex_lock(&s->lock);
+	if (ugni_live(a, s))
+		return s;
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+static inline void ugni_unlock(void *obj)
+{
+	pthread_mutex_unlock(&((struct ugni_slot *)obj)->lock);
+}
+
+/* --- req.c: requests, which tie events to what was posted ------------------ */
+
+#define UGNI_REQ_INDEX_BITS	20
+#define UGNI_REQ_MAX		(1U << UGNI_REQ_INDEX_BITS)
+#define UGNI_REQ_CHUNKS		15	/* 64, 64, 128, 256 ... */
+
+/**
+ * struct ugni_req - one transaction whose source events are awaited
+ * @descr: the caller's descriptor; NULL for a short message
+ * @ep: endpoint it was posted on, NULL once that is destroyed
+ * @next: request after this one in the list of free ones
+ * @gen: goes up with every use, part of the transaction id
+ * @live: in use
+ * @smsg: a short message
+ * @async: the driver's answer comes before the transaction is done
+ * @mode: GNI_CQMODE_LOCAL_EVENT, GNI_CQMODE_GLOBAL_EVENT: as posted
+ * @seen: those of @mode that were handed out and not yet asked about
+ */
+struct ugni_req {
+	gni_post_descriptor_t *descr;
+	struct gni_ep *ep;
+	u32 next;
+	u16 gen;
+	bool live;
+	bool smsg;
+	bool async;
+	u8 mode;
+	u8 seen;
+};
+
+/**
+ * struct ugni_reqs - the requests of a queue, under its lock
+ * @chunk: the table, in chunks that double in size
+ * @used: requests that were in use at some time
+ * @free_head: oldest free request
+ * @free_tail: youngest free request
+ */
+struct ugni_reqs {
+	struct ugni_req *chunk[UGNI_REQ_CHUNKS];
+	u32 used;
+	u32 free_head;
+	u32 free_tail;
+};
+
+void ugni_reqs_init(struct ugni_reqs *t);
+void ugni_reqs_destroy(struct ugni_reqs *t);
+struct ugni_req *ugni_req_at(const struct ugni_reqs *t, u32 index);
+gni_return_t ugni_req_get(struct ugni_reqs *t, bool smsg, struct ugni_req **req, u32 *tid);
+struct ugni_req *ugni_req_find(const struct ugni_reqs *t, u32 tid, bool smsg);
+void ugni_req_put(struct ugni_reqs *t, u32 index);
+
+/* --- objects ----------------------------------------------------------------- */
+
+/**
+ * struct gni_cdm - a communication domain
+ * @slot: head; its lock guards @nic
+ * @inst_id: instance id
+ * @cookie: cookie of the job
+ * @modes: GNI_CDM_MODE_* bits
+ * @ptag: protection tag
+ * @nic: NIC handles by device
+ */
+struct gni_cdm {
+	struct ugni_slot slot;
+	u32 inst_id;
+	u32 cookie;
+	u32 modes;
+	u8 ptag;
+	struct gni_nic *nic[KGNI_MAX_DEVICES];
+};
+
+/**
+ * struct gni_nic - one attachment: one open file of a device
+ * @slot: head; its lock is not used, nothing here changes but the statistics
+ * @fd: the file
+ * @inst_id: instance id of the communication domain
+ * @modes: its GNI_CDM_MODE_* bits
+ * @dlvr_mode: GNI_DLVMODE_* bits for short messages
+ * @max_retrans: how often a short message may be sent again
+ * @stat: GNI_STAT_* counters, atomic
+ */
+struct gni_nic {
+	struct ugni_slot slot;
+	int fd;
+	u32 inst_id;
+	u32 modes;
+	u16 dlvr_mode;
+	u16 max_retrans;
+	u32 stat[GNI_NUM_STATS];
+};
+
+/**
+ * struct gni_cq - a completion queue
+ * @slot: head; its lock guards taking entries, @reqs, @eps and @lost
+ * @nic: NIC handle it belongs to
+ * @id: the driver's name for it
+ * @entries: how many entries the program asked for
+ * @mode: GNI_CQ_* bits
+ * @eps: endpoints that were created with it
+ * @posting: posts that will be told here and are inside the driver; atomic
+ * @lost: an overrun was handed out, and requests may wait for lost events
+ * @ring: the ring; @ring.ring is NULL for an unmanaged queue
+ * @map_length: bytes of its mapping
+ * @handler: called for every entry that is handed out, or NULL
+ * @context: handed to it
+ * @reqs: transactions that will complete here
+ */
+struct gni_cq {
+	struct ugni_slot slot;
+	struct gni_nic *nic;
+	u32 id;
+	u32 entries;
+	gni_cq_mode_t mode;
+	u32 eps;
+	u32 posting;
+	bool lost;
+	struct kgni_ring_view ring;
+	u64 map_length;
+	void (*handler)(gni_cq_entry_t *entry, void *context);
+	void *context;
+	struct ugni_reqs reqs;
+};
+
+/**
+ * struct gni_ep - an endpoint
+ * @slot: head; its lock guards all but @outstanding
+ * @nic: NIC handle it belongs to
+ * @cq: queue for its source events, or NULL
+ * @smsg: short message state, or NULL (smsg.c)
+ * @dgram_buf: where the peer's datagram goes
+ * @dgram_size: bytes there
+ * @dgram_used: a datagram was posted at some time
+ * @bound: there is a peer
+ * @events_set: the program chose the event values
+ * @remote_pe: peer's PE address
+ * @remote_id: peer's instance id
+ * @local_event: value of source events
+ * @remote_event: value of events at the peer
+ * @outstanding: live requests: those on @cq, those on other queues; atomic
+ */
+struct gni_ep {
+	struct ugni_slot slot;
+	struct gni_nic *nic;
+	struct gni_cq *cq;
+	struct ugni_smsg *smsg;
+	void *dgram_buf;
+	u16 dgram_size;
+	bool dgram_used;
+	bool bound;
+	bool events_set;
+	u32 remote_pe;
+	u32 remote_id;
+	u32 local_event;
+	u32 remote_event;
+	u32 outstanding[2];
+};
+
+static inline struct gni_nic *ugni_nic(gni_nic_handle_t hndl)
+{
+	return ugni_lookup(&ugni_nics, hndl);
+}
+
+static inline struct gni_cq *ugni_cq(gni_cq_handle_t hndl)
+{
+	return ugni_lookup(&ugni_cqs, hndl);
+}
+
+static inline struct gni_ep *ugni_ep_lock(gni_ep_handle_t hndl)
+{
+	return ugni_lock(&ugni_eps, hndl);
+}
+
+/* cdm.c */
+gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info);
+
+/* ep.c */
+void ugni_ep_destroy_all(const struct gni_nic *nic);
+
+/* cq.c */
+gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ugni_req *what,
+			   u32 *tid);
+void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc);
+void ugni_cq_settle(struct gni_cq *cq);
+void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
+void ugni_cq_destroy_all(const struct gni_nic *nic);
+
+/* A queue that transactions can be told of: events of others vanish. */
+static inline bool ugni_cq_tells(const struct gni_cq *cq)
+{
+	return cq && cq->ring.ring;
+}
+
+/* smsg.c */
+void ugni_smsg_release(struct ugni_smsg *s);
+
+/* info.c */
+void ugni_control_close_all(void);
+
+/* --- rc.c: from the driver's answers to return codes --------------------------- */
+
+gni_return_t ugni_rc(int ret);
+gni_return_t ugni_call(int fd, unsigned long cmd, void *arg);
+u64 ugni_deadline(u64 timeout_ms);
+u64 ugni_remaining(u64 deadline);
+
+/* --- sys.c: system calls --------------------------------------------------------- */
+
+bool ugni_sys_exists(u32 device);
+int ugni_sys_open(u32 device);
+void ugni_sys_close(int fd);
+int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg);
+void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
+void ugni_sys_unmap(void *mem, u64 length);
+
+#endif /* _UGNI_H */
