@@ -3,7 +3,6 @@
  * Devices: class gni, the files /dev/kgniN, and the way of an ioctl to the
  * object that serves it.
  */
-#include <linux/pagemap.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -226,8 +225,8 @@ static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 		return GNI_RC_INVALID_STATE;
 	if (_IOC_DIR(cmd) & _IOC_WRITE && copy_from_user(&arg, user, size))
 		return -EFAULT;
-	/* The answer must have a place to go before anything is done. */
-	if (_IOC_DIR(cmd) & _IOC_READ && fault_in_writeable(user, size))
+	/* The answer must have a place to go before anything is done: try it. */
+	if (_IOC_DIR(cmd) == (_IOC_READ | _IOC_WRITE) && copy_to_user(user, &arg, size))
 		return -EFAULT;
 	rc = d->call(f, &arg);
 	if (rc >= 0 && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &arg, size))

@@ -20,6 +20,8 @@
 #include "kgni.h"
 
 #define KGNI_DGRAM_PER_NIC	16384
+/* Of those whose endpoint is gone only so many are kept for a probe to find. */
+#define KGNI_DGRAM_ORPHANS	1024
 
 static_assert(KGNI_DGRAM_MAX == GNI_DATAGRAM_MAXSIZE);
 
@@ -90,7 +92,10 @@ static void kgni_dgram_drop(struct kgni_dgram *d)
 	hash_del(&d->peer_node);
 	list_del(&d->pending_node);
 	list_del(&d->done_node);
-	d->nic->dgram_count--;
+	if (d->orphan)
+		d->nic->dgram_orphans--;
+	else
+		d->nic->dgram_count--;
 	kfree(d);
 }
 
@@ -371,11 +376,28 @@ long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
 	return left ? GNI_RC_SUCCESS : GNI_RC_TIMEOUT;
 }
 
+static void kgni_dgram_drop_orphan(struct kgni_nic *nic)
+{
+	struct kgni_dgram *d;
+
+	list_for_each_entry(d, &nic->dgram_done, done_node) {
+		if (d->orphan) {
+			kgni_dgram_drop(d);
+			return;
+		}
+	}
+}
+
 static void kgni_dgram_orphan(struct kgni_dgram *d)
 {
+	struct kgni_nic *nic = d->nic;
+
 	d->orphan = true;
 	hash_del(&d->ep_node);
 	hash_del(&d->peer_node);
+	nic->dgram_count--;
+	if (++nic->dgram_orphans > KGNI_DGRAM_ORPHANS)
+		kgni_dgram_drop_orphan(nic);
 }
 
 static long kgni_dgram_cancel_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)

@@ -25,6 +25,8 @@ static const struct {
 
 /* A file may reserve this many ptags without attaching. */
 #define KGNI_RESERVED_MAX	16
+/* And a plain user may have this many jobs, so that ptags are left for others. */
+#define KGNI_JOBS_PER_USER	128
 
 void kgni_device_jobs_init(struct kgni_device *dev)
 {
@@ -170,6 +172,17 @@ static u32 kgni_job_free_ptag(struct kgni_device *dev)
 	return 0;
 }
 
+static bool kgni_job_user_full(struct kgni_device *dev)
+{
+	struct kgni_job *job;
+	unsigned long ptag;
+	unsigned int n = 0;
+
+	xa_for_each(&dev->jobs, ptag, job)
+		n += uid_eq(job->uid, current_euid());
+	return n >= KGNI_JOBS_PER_USER && !capable(CAP_SYS_ADMIN);
+}
+
 /* Add a job, without references. @ptag: GNI_FIND_ALLOC_PTAG for any. */
 static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct kgni_job **out)
 {
@@ -179,7 +192,7 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 
 	if (automatic)
 		ptag = kgni_job_free_ptag(dev);
-	if (!ptag)
+	if (!ptag || kgni_job_user_full(dev))
 		return GNI_RC_ERROR_RESOURCE;
 	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
 	if (!job)
@@ -254,6 +267,14 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 	return rc;
 }
 
+/* Nobody is a member: dev->lock is held. */
+static void kgni_job_free(struct kgni_job *job)
+{
+	xa_erase(&job->dev->jobs, job->ptag);
+	WARN_ON_ONCE(!xa_empty(&job->mdds));
+	kfree_rcu(job, rcu);
+}
+
 /**
  * kgni_job_put - end a membership
  * @job: the job; ends with its last member
@@ -265,23 +286,18 @@ void kgni_job_put(struct kgni_job *job)
 	struct kgni_device *dev = job->dev;
 
 	mutex_lock(&dev->lock);
-	if (!--job->refs) {
-		xa_erase(&dev->jobs, job->ptag);
-		WARN_ON_ONCE(!xa_empty(&job->mdds));
-		kfree_rcu(job, rcu);
-	}
+	if (!--job->refs)
+		kgni_job_free(job);
 	mutex_unlock(&dev->lock);
 }
 
-/* Hold @job until the file closes, unless the file does so already. */
+/* Hold a new job until the file closes. */
 static long kgni_job_reserve(struct kgni_file *f, struct kgni_job *job)
 {
 	unsigned long index, n = 0;
 	void *entry;
 	int rc;
 
-	if (xa_load(&f->reserved, job->ptag) == job)
-		return GNI_RC_SUCCESS;
 	xa_for_each(&f->reserved, index, entry)
 		n++;
 	if (n >= KGNI_RESERVED_MAX)
@@ -291,14 +307,6 @@ static long kgni_job_reserve(struct kgni_file *f, struct kgni_job *job)
 		return rc;
 	job->refs++;
 	return GNI_RC_SUCCESS;
-}
-
-static void kgni_job_drop_unused(struct kgni_device *dev, struct kgni_job *job)
-{
-	if (!job->refs) {
-		xa_erase(&dev->jobs, job->ptag);
-		kfree_rcu(job, rcu);
-	}
 }
 
 /* KGNI_IOC_GET_PTAG. */
@@ -314,9 +322,11 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
 	if (rc == GNI_RC_PERMISSION_ERROR)
 		rc = GNI_RC_NO_MATCH;
 	if (!rc) {
-		rc = kgni_job_reserve(f, job);
 		arg->ptag = job->ptag;
-		kgni_job_drop_unused(dev, job);
+		if (!job->refs)
+			rc = kgni_job_reserve(f, job);
+		if (!job->refs)
+			kgni_job_free(job);
 	}
 	mutex_unlock(&dev->lock);
 	mutex_unlock(&f->lock);

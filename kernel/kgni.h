@@ -143,7 +143,8 @@ struct kgni_bte {
  * @dgram_peers: datagrams whose peer is known, by peer
  * @dgram_wild: pending wildcards, oldest first
  * @dgram_done: finished datagrams, oldest first
- * @dgram_count: how many there are
+ * @dgram_count: how many there are that have an endpoint
+ * @dgram_orphans: how many whose endpoint was destroyed
  * @dgram_wq: woken when one finishes
  *
  * The datagram fields and @node are under kgni_dgram_lock.
@@ -163,6 +164,7 @@ struct kgni_nic {
 	struct list_head dgram_wild;
 	struct list_head dgram_done;
 	unsigned int dgram_count;
+	unsigned int dgram_orphans;
 	wait_queue_head_t dgram_wq;
 };
 

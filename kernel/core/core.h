@@ -43,15 +43,30 @@ typedef int64_t s64;
 #define core_store(p, v)		__atomic_store_n(p, v, __ATOMIC_RELAXED)
 #define core_load_acquire(p)		__atomic_load_n(p, __ATOMIC_ACQUIRE)
 #define core_store_release(p, v)	__atomic_store_n(p, v, __ATOMIC_RELEASE)
+#define core_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
+/* A sequentially consistent exchange alone lets later loads pass it on some machines. */
+#if defined(__x86_64__) || defined(__i386__)
+#define core_mb_exchange()		((void)0)
+#else
+#define core_mb_exchange()		core_mb()
+#endif
 #define core_cmpxchg(p, old, new)	__extension__({			\
 	__typeof__(*(p)) old_ = (old);					\
 									\
+	core_mb_exchange();						\
 	__atomic_compare_exchange_n(p, &old_, new, false,		\
 				    __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST);	\
+	core_mb_exchange();						\
 	old_;								\
 })
-#define core_xchg(p, v)			__atomic_exchange_n(p, v, __ATOMIC_SEQ_CST)
-#define core_mb()			__atomic_thread_fence(__ATOMIC_SEQ_CST)
+#define core_xchg(p, v)			__extension__({			\
+	__typeof__(*(p)) was_;						\
+									\
+	core_mb_exchange();						\
+	was_ = __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);		\
+	core_mb_exchange();						\
+	was_;								\
+})
 
 #endif /* __KERNEL__ */
 

@@ -7,10 +7,14 @@
  * word is read once, and every loop is bounded. The worst that a hostile
  * partner can do is to lose or fake events of this ring.
  *
+ * A free slot holds the first position of the lap that it is free for, so who
+ * was overtaken by a lap, or by a repair, finds another value there and its
+ * cmpxchg fails.
+ *
  * Barriers, and what each talks to:
  *  (A) the producer's cmpxchg on the slot publishes what it wrote before
  *      (data in the target's memory) to (B), the consumer's acquire load.
- *  (C) the consumer's release store of head gives the slot, cleared, back to
+ *  (C) the consumer's release store of head gives the slot, freed, back to
  *      (D), the producers' acquire load of head.
  *  (E) the full barrier after publishing, which (A) is, and (F), the
  *      one after arming: either the producer sees armed, or the consumer sees
@@ -50,10 +54,16 @@ static inline void kgni_ring_view_init(struct kgni_ring_view *v, void *mem, u32 
 	v->mask = slots - 1;
 }
 
+/* What the slot of position @pos holds while nothing was put there. */
+static inline u64 kgni_ring_vacant(const struct kgni_ring_view *v, u32 pos)
+{
+	return pos & ~v->mask;
+}
+
 /**
  * kgni_ring_push - add an entry
  * @v: the ring
- * @entry: what to add, not zero
+ * @entry: what to add, its upper half not zero
  *
  * Context: any, any number of producers at once.
  * Return: true if the entry is in; false if it was dropped and the overrun
@@ -62,9 +72,10 @@ static inline void kgni_ring_view_init(struct kgni_ring_view *v, void *mem, u32 
 static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
 {
 	u32 head, tail, tries;
+	u64 vacant;
 
 	for (tries = 0; tries < KGNI_RING_TRIES; tries++) {
-		tail = core_load(&v->ring->tail);
+		tail = core_load_acquire(&v->ring->tail);	/* before head */
 		head = core_load_acquire(&v->ring->head);	/* (D) */
 		if (tail - head > v->mask) {
 			/* Full, unless the two reads straddle other's work. */
@@ -75,7 +86,8 @@ static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
 		if (core_cmpxchg(&v->ring->tail, tail, tail + 1) != tail)
 			continue;
 		/* (A) (E) Lost: someone took this slot for a hole. */
-		if (!core_cmpxchg(&v->slots[tail & v->mask], 0, entry))
+		vacant = kgni_ring_vacant(v, tail);
+		if (core_cmpxchg(&v->slots[tail & v->mask], vacant, entry) == vacant)
 			return true;
 	}
 	core_store_release(&v->ring->overrun, 1);
@@ -87,19 +99,19 @@ static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
  * kgni_ring_ready - is there something to pop
  * @v: the ring
  *
- * An entry in the slot at head counts only once its position is reserved: a
- * producer that was overtaken by a repair may leave one there early.
+ * An entry in the slot at head counts only once its position is reserved, so
+ * that head never passes tail, whatever the ring holds.
  *
- * Context: any.
+ * Context: any; true may be stale where another thread pops.
  * Return: true if kgni_ring_pop() would not say KGNI_RING_EMPTY.
  */
 static inline bool kgni_ring_ready(const struct kgni_ring_view *v)
 {
-	u32 head = core_load(&v->ring->head);
+	u32 head = core_load_acquire(&v->ring->head);
+	u64 e = core_load_acquire(&v->slots[head & v->mask]);
 
-	if (core_load_acquire(&v->slots[head & v->mask]))
-		return core_load_acquire(&v->ring->tail) != head ||
-		       core_load(&v->ring->overrun);
+	if (e != kgni_ring_vacant(v, head) && core_load_acquire(&v->ring->tail) != head)
+		return true;
 	return core_load(&v->ring->overrun);
 }
 
@@ -112,7 +124,7 @@ static inline bool kgni_ring_ready(const struct kgni_ring_view *v)
  */
 static inline u32 kgni_ring_count(const struct kgni_ring_view *v)
 {
-	u32 head = core_load(&v->ring->head);
+	u32 head = core_load_acquire(&v->ring->head);
 	u32 n = core_load(&v->ring->tail) - head;
 
 	return n > v->mask ? v->mask + 1 : n;
@@ -137,9 +149,9 @@ static inline enum kgni_ring_pop kgni_ring_pop(const struct kgni_ring_view *v, u
 
 	if (core_load(&v->ring->overrun) && core_xchg(&v->ring->overrun, 0))
 		return KGNI_RING_OVERRUN;
-	if (!e || core_load_acquire(&v->ring->tail) == head)
+	if (e == kgni_ring_vacant(v, head) || core_load_acquire(&v->ring->tail) == head)
 		return KGNI_RING_EMPTY;
-	core_store(slot, 0);
+	core_store(slot, kgni_ring_vacant(v, head + v->mask + 1));
 	core_store_release(&v->ring->head, head + 1);		/* (C) */
 	*entry = e;
 	return KGNI_RING_ENTRY;
@@ -174,7 +186,7 @@ static inline bool kgni_ring_disarm(const struct kgni_ring_view *v)
 /**
  * kgni_ring_repair - fill the holes that a dead producer may have left
  * @v: the ring
- * @entry: the error entry to fill them with, not zero
+ * @entry: the error entry to fill them with, its upper half not zero
  *
  * A producer that lives and is merely slow loses its cmpxchg to this one and
  * reserves again, so nothing of its own is lost.
@@ -187,19 +199,15 @@ static inline u32 kgni_ring_repair(const struct kgni_ring_view *v, u64 entry)
 	u32 head = core_load_acquire(&v->ring->head);
 	u32 n = core_load(&v->ring->tail) - head;
 	u32 i, filled = 0;
-	u64 *slot;
+	u64 *slot, vacant;
 
 	if (n > v->mask)
 		n = v->mask + 1;
 	for (i = 0; i < n; i++) {
 		slot = &v->slots[(head + i) & v->mask];
-		if (core_load(slot) || core_cmpxchg(slot, 0, entry))
-			continue;
-		/* Consumed and cleared meanwhile: it was no hole, take it back. */
-		if ((s32)(core_load(&v->ring->head) - (head + i)) > 0 &&
-		    core_cmpxchg(slot, entry, 0) == entry)
-			continue;
-		filled++;
+		vacant = kgni_ring_vacant(v, head + i);
+		if (core_load(slot) == vacant && core_cmpxchg(slot, vacant, entry) == vacant)
+			filled++;
 	}
 	return filled;
 }

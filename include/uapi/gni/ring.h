@@ -19,9 +19,10 @@
  * @armed: non-zero while the consumer sleeps or is about to
  * @overrun: set when an event found no free slot; the consumer clears it
  *
- * Position p lives in slot p & (size - 1); size is a power of two. A slot is
- * zero when free: an entry is never zero. The words of producers, consumer
- * and sleeper lie in cache lines of their own.
+ * Position p lives in slot p & (size - 1); size is a power of two. A slot that
+ * is free for position p holds p & ~(size - 1), so a new ring is all zeros; an
+ * entry always has a bit set in its upper half. The words of producers,
+ * consumer and sleeper lie in cache lines of their own.
  */
 struct kgni_ring {
 	__u32 tail;
