@@ -42,8 +42,8 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 
 UGNI_PUBLIC gni_return_t GNI_CqCreate(gni_nic_handle_t nic_hndl, uint32_t entry_count,
 				      uint32_t delay_count, gni_cq_mode_t mode,
-				      void (*handler)(gni_cq_entry_t *, void *), void *context,
-				      gni_cq_handle_t *cq_hndl)
+				      void (*handler)(gni_cq_entry_t *entry, void *context),
+				      void *context, gni_cq_handle_t *cq_hndl)
 {
 	struct kgni_ioc_cq_create arg = {
 		.entries = entry_count,
@@ -106,12 +106,12 @@ static void reap_lost(struct gni_cq *cq)
 	if (!cq->lost || __atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) ||
 	    kgni_ring_ready(&cq->ring))
 		return;
-	cq->lost = false;
+	core_store(&cq->lost, false);
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
 		if (!r->live || r->async)
 			continue;
 		if (r->seen)
-			cq->lost = true;	/* it may be the first of two events */
+			core_store(&cq->lost, true);	/* it may be the first of two events */
 		else
 			req_end(cq, r, i);
 	}
@@ -176,7 +176,7 @@ gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ug
 	return rc;
 }
 
-/* End what an overrun left behind, before an endpoint is called busy. */
+/* End what an overrun left behind. */
 void ugni_cq_settle(struct gni_cq *cq)
 {
 	pthread_mutex_lock(&cq->slot.lock);
@@ -267,7 +267,7 @@ void ugni_cq_destroy_all(const struct gni_nic *nic)
 	u32 i = 0;
 
 	while ((cq = ugni_next(&ugni_cqs, &i))) {
-		if (!ugni_lock(&ugni_cqs, cq))
+		if (core_load(&cq->nic) != nic || !ugni_lock(&ugni_cqs, cq))
 			continue;
 		if (cq->nic == nic)
 			cq_destroy(cq);
@@ -323,7 +323,7 @@ static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
 		*entry = e;
 		return entry_rc(e);
 	case KGNI_RING_OVERRUN:
-		cq->lost = true;
+		core_store(&cq->lost, true);
 		*entry = kgni_cqe_overrun();
 		return GNI_RC_ERROR_RESOURCE;
 	default:
@@ -340,7 +340,7 @@ static bool cq_ready(const struct gni_cq *cq)
 static gni_return_t cq_pop(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
 {
 	struct gni_cq *cq = ugni_lock(&ugni_cqs, hndl);
-	void (*handler)(gni_cq_entry_t *, void *);
+	void (*handler)(gni_cq_entry_t *entry, void *context);
 	void *context;
 	gni_return_t rc;
 
@@ -361,9 +361,11 @@ UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 
 	if (!cq || !event_data)
 		return GNI_RC_INVALID_PARAM;
-	if (!cq_ready(cq))
-		return GNI_RC_NOT_DONE;
-	return cq_pop(cq_hndl, event_data);
+	if (cq_ready(cq))
+		return cq_pop(cq_hndl, event_data);
+	if (core_load(&cq->lost))
+		ugni_cq_settle(cq);
+	return GNI_RC_NOT_DONE;
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)

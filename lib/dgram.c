@@ -110,7 +110,8 @@ struct dgram_test {
 	u16 size;
 };
 
-/* The buffer is looked up before the driver consumes the datagram: after that
+/*
+ * The buffer is looked up before the driver consumes the datagram: after that
  * another thread may have posted the next one on this endpoint.
  */
 static void test_prepare(struct dgram_test *t, const struct gni_ep *ep, struct dgram_name name)
@@ -177,20 +178,31 @@ static gni_return_t wait_final(struct dgram_test *t, u64 deadline)
 	return GNI_RC_TIMEOUT;
 }
 
+/* A thread that is cancelled while it holds the lock would keep it for ever. */
+static bool wait_prepare(struct dgram_test *t, gni_ep_handle_t hndl, struct dgram_name name)
+{
+	struct gni_ep *ep;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ep = ugni_ep_lock(hndl);
+	if (ep) {
+		test_prepare(t, ep, name);
+		ugni_unlock(ep);
+	}
+	pthread_setcancelstate(state, NULL);
+	return ep;
+}
+
 static gni_return_t dgram_wait(gni_ep_handle_t hndl, struct dgram_name name, u32 timeout,
 			       gni_post_state_t *state, u32 *pe, u32 *id)
 {
 	struct dgram_test t;
-	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (!timeout || !state || !pe || !id || !name_valid(name))
+	if (!timeout || !state || !pe || !id || !name_valid(name) ||
+	    !wait_prepare(&t, hndl, name))
 		return GNI_RC_INVALID_PARAM;
-	ep = ugni_ep_lock(hndl);
-	if (!ep)
-		return GNI_RC_INVALID_PARAM;
-	test_prepare(&t, ep, name);
-	ugni_unlock(ep);
 	rc = wait_final(&t, ugni_deadline(timeout_ms(timeout)));
 	if (rc == GNI_RC_SUCCESS)
 		test_answer(&t, state, pe, id);

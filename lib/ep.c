@@ -116,7 +116,7 @@ static void ep_leave_cqs(struct gni_ep *ep)
 
 	if (core_load(&ep->outstanding[1])) {
 		while ((cq = ugni_next(&ugni_cqs, &i)))
-			if (cq != ep->cq)
+			if (cq != ep->cq && core_load(&cq->nic) == ep->nic)
 				ugni_cq_forget_ep(cq, ep);
 	}
 	if (ep->cq)
@@ -157,7 +157,7 @@ void ugni_ep_destroy_all(const struct gni_nic *nic)
 	u32 i = 0;
 
 	while ((ep = ugni_next(&ugni_eps, &i))) {
-		if (!ugni_ep_lock(ep))
+		if (core_load(&ep->nic) != nic || !ugni_ep_lock(ep))
 			continue;
 		if (ep->nic == nic)
 			ep_destroy(ep);

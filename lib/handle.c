@@ -13,7 +13,6 @@
  * of its own: the arena begins at a multiple of 16 MiB, so the first 131072
  * endpoints of a process are told apart.
  */
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -42,8 +41,6 @@ _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
 _Static_assert(sizeof(struct gni_ep) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_cq) <= 1U << 9, "size of a slot");
-
-static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
 
 static void arena_forget(struct ugni_arena *a)
 {
@@ -78,6 +75,14 @@ static void forked_child(void)
 static void watch_forks(void)
 {
 	pthread_atfork(NULL, NULL, forked_child);
+}
+
+/* Before there is anything that a child process must not have. */
+void ugni_watch_forks(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, watch_forks);
 }
 
 /* Reserve the range, with both ends that alignment does not need cut off. */
@@ -155,7 +160,7 @@ void *ugni_alloc(struct ugni_arena *a)
 {
 	struct ugni_slot *s = NULL;
 
-	pthread_once(&fork_once, watch_forks);
+	ugni_watch_forks();
 	pthread_mutex_lock(&a->lock);
 	if (a->free_count < RESTING)
 		s = arena_take_new(a);

@@ -36,6 +36,7 @@ static gni_return_t control_get(u32 device, const struct control **out)
 	if (device >= KGNI_MAX_DEVICES)
 		return GNI_RC_NO_MATCH;
 	c = &controls[device];
+	ugni_watch_forks();
 	pthread_mutex_lock(&control_lock);
 	if (!c->open) {
 		rc = ugni_open_device(device, &c->fd, &c->info);

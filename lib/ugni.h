@@ -87,6 +87,7 @@ extern struct ugni_arena ugni_nics;
 extern struct ugni_arena ugni_eps;
 extern struct ugni_arena ugni_cqs;
 
+void ugni_watch_forks(void);
 void *ugni_alloc(struct ugni_arena *a);
 void ugni_publish(struct ugni_arena *a, void *obj);
 bool ugni_retire(struct ugni_arena *a, void *obj);
