@@ -16,7 +16,7 @@ static void must(const char *what, gni_return_t rc)
 int main(void)
 {
 	static char inbox[4096] __attribute__((aligned(4096)));
-	static char text[] = "hello, gni";
+	char text[] = "hello, gni";
 	gni_post_descriptor_t put = { .type = GNI_POST_FMA_PUT }, *done;
 	gni_cq_handle_t sent, arrived;
 	gni_cdm_handle_t cdm;

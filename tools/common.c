@@ -12,7 +12,7 @@
 #include <unistd.h>
 #include "common.h"
 
-volatile sig_atomic_t interrupted;
+atomic_int interrupted;
 
 /**
  * fault_set - say what went wrong

@@ -15,7 +15,7 @@
 #define _TOOLS_COMMON_H
 
 #include <pthread.h>
-#include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -48,7 +48,8 @@ struct fault {
 
 /* --- common.c ------------------------------------------------------------- */
 
-extern volatile sig_atomic_t interrupted;
+/* A signal asked for the end. */
+extern atomic_int interrupted;
 
 int fault_set(struct fault *f, int status, const char *fmt, ...)
 	__attribute__((format(printf, 3, 4)));

@@ -41,15 +41,6 @@ static int rc_fault(struct conn *c, const char *call, gni_return_t rc)
 			 ST_DEVICE : ST_FAILED, "%s: %s", call, rc_name(rc));
 }
 
-static int gone_fault(struct conn *c, gni_cq_entry_t event)
-{
-	char text[256];
-
-	event_text(event, text, sizeof(text));
-	return fault_set(&c->fault, ST_PEER, "the peer at PE %u, instance %u is gone (%s)",
-			 c->peer_pe, c->peer_inst, text);
-}
-
 /* --- making one ----------------------------------------------------------- */
 
 static void smsg_attr(gni_smsg_attr_t *attr, const struct hello *h)
@@ -350,41 +341,6 @@ static bool poll_remote(struct conn *c)
 	return any;
 }
 
-static int take_post(struct conn *c, gni_cq_entry_t event, gni_post_descriptor_t **desc)
-{
-	gni_post_descriptor_t *d;
-	gni_return_t rc = GNI_GetCompleted(c->tx, event, &d);
-
-	if (rc == GNI_RC_TRANSACTION_ERROR)
-		return gone_fault(c, event);
-	if (rc)
-		return rc_fault(c, "GNI_GetCompleted", rc);
-	if (d == &c->probe) {
-		c->probing = false;
-	} else {
-		c->count.posts++;
-		*desc = d;
-	}
-	return ST_OK;
-}
-
-/* Takes one source event, sets *@any if there was one. */
-static int poll_source(struct conn *c, gni_post_descriptor_t **desc, bool *any)
-{
-	gni_cq_entry_t event;
-	gni_return_t rc = GNI_CqGetEvent(c->tx, &event);
-
-	if (rc == GNI_RC_NOT_DONE)
-		return ST_OK;
-	if (rc && rc != GNI_RC_TRANSACTION_ERROR)
-		return rc_fault(c, "GNI_CqGetEvent", rc);
-	*any = true;
-	if (GNI_CQ_GET_TYPE(event) == GNI_CQ_EVENT_TYPE_POST)
-		return take_post(c, event, desc);
-	c->count.sends++;
-	return rc ? gone_fault(c, event) : ST_OK;
-}
-
 /* The peer gave up and says why, in bytes that are not to be trusted. */
 static int peer_fault(struct conn *c, const struct msg *m)
 {
@@ -423,6 +379,60 @@ static int poll_message(struct conn *c, struct msg *m, bool *any)
 	c->count.received++;
 	*any = true;
 	return tag == CONN_TAG_ERROR ? peer_fault(c, m) : ST_OK;
+}
+
+/*
+ * The peer's memory can't be reached any more. It may have said why before it
+ * went: that is worth more.
+ */
+static int gone_fault(struct conn *c, gni_cq_entry_t event)
+{
+	bool any = true;
+	char text[256];
+	struct msg m;
+
+	while (any && !c->fault.status) {
+		any = false;
+		poll_message(c, &m, &any);
+	}
+	event_text(event, text, sizeof(text));
+	return fault_set(&c->fault, ST_PEER, "the peer at PE %u, instance %u is gone (%s)",
+			 c->peer_pe, c->peer_inst, text);
+}
+
+static int take_post(struct conn *c, gni_cq_entry_t event, gni_post_descriptor_t **desc)
+{
+	gni_post_descriptor_t *d;
+	gni_return_t rc = GNI_GetCompleted(c->tx, event, &d);
+
+	if (rc == GNI_RC_TRANSACTION_ERROR)
+		return gone_fault(c, event);
+	if (rc)
+		return rc_fault(c, "GNI_GetCompleted", rc);
+	if (d == &c->probe) {
+		c->probing = false;
+	} else {
+		c->count.posts++;
+		*desc = d;
+	}
+	return ST_OK;
+}
+
+/* Takes one source event, sets *@any if there was one. */
+static int poll_source(struct conn *c, gni_post_descriptor_t **desc, bool *any)
+{
+	gni_cq_entry_t event;
+	gni_return_t rc = GNI_CqGetEvent(c->tx, &event);
+
+	if (rc == GNI_RC_NOT_DONE)
+		return ST_OK;
+	if (rc && rc != GNI_RC_TRANSACTION_ERROR)
+		return rc_fault(c, "GNI_CqGetEvent", rc);
+	*any = true;
+	if (GNI_CQ_GET_TYPE(event) == GNI_CQ_EVENT_TYPE_POST)
+		return take_post(c, event, desc);
+	c->count.sends++;
+	return rc ? gone_fault(c, event) : ST_OK;
 }
 
 static int probe_peer(struct conn *c)

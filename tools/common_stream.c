@@ -39,7 +39,7 @@ struct progress {
 
 static int begin(struct stream *s, struct progress *p)
 {
-	s->blocks = (s->size + s->c->block - 1) / s->c->block;
+	s->blocks = s->size / s->c->block + !!(s->size % s->c->block);
 	if (!p)
 		return ST_OK;
 	memset(p, 0, sizeof(*p));
@@ -134,8 +134,8 @@ static int check_counted(struct stream *s, uint64_t n)
 	if (old == n)
 		return ST_OK;
 	return fault_set(&s->c->fault, ST_FAILED,
-			 "the counter at the peer stood at %" PRIu64 " when block %" PRIu64 " was counted",
-			 old, n);
+			 "block %" PRIu64 " was counted when the peer's counter was %" PRIu64,
+			 n, old);
 }
 
 /*

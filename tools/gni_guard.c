@@ -365,9 +365,9 @@ static void judge(struct owner *o, const struct outcome *t)
 
 	memset(o->shadow + t->offset, MARK, t->length);
 	same = !memcmp(o->mem, o->shadow, PAGES * PAGE);
-	printf("  %-6s  %-32s  %-9s  memory %-11s%s%s\n", t->ok && same ? "ok" : "NOT OK", t->what,
+	printf("  %-6s  %-32s  %-9s  memory %s%s%s\n", t->ok && same ? "ok" : "NOT OK", t->what,
 	       t->got, !same ? "WRONG" : t->length ? "changed" : "unchanged",
-	       *t->why ? ": " : "", t->why);
+	       *t->why ? "  " : "", t->why);
 	if (!t->ok || !same)
 		fault_set(&o->fault, ST_FAILED, "%s: not guarded as it must be", t->what);
 	memcpy(o->shadow, o->mem, PAGES * PAGE);

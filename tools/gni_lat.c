@@ -284,7 +284,7 @@ static int run(void)
 	if (!opt.peer_given)
 		opt.peer_device = opt.nic.device;
 	if (GNI_CdmGetNicAddress(opt.peer_device, &peer_pe, &cpu)) {
-		fprintf(stderr, "gni_lat: there is no device %u: is the driver loaded (modprobe kgni)?\n",
+		fprintf(stderr, "gni_lat: no device %u: is the driver loaded (modprobe kgni)?\n",
 			opt.peer_device);
 		return ST_DEVICE;
 	}

@@ -328,8 +328,8 @@ static int check_counts(struct transfer *t, bool put, struct msg *done)
 
 	*done = (struct msg){ .tag = TAG_DONE, .n = counter, .size = n->remote_data };
 	if (counter != t->stream.blocks)
-		return fault_set(&t->c->fault, ST_FAILED, "%s: %s blocks moved, %s counted", t->name,
-				 fmt_count(t->stream.blocks), fmt_count(counter));
+		return fault_set(&t->c->fault, ST_FAILED, "%s: %s blocks moved, %s counted",
+				 t->name, fmt_count(t->stream.blocks), fmt_count(counter));
 	if (put && !n->overruns && n->remote_data != t->stream.blocks)
 		return fault_set(&t->c->fault, ST_FAILED, "%s: %s puts, but %s remote events",
 				 t->name, fmt_count(t->stream.blocks), fmt_count(n->remote_data));
@@ -352,7 +352,8 @@ static int serve_put(struct conn *c, int dir, const char *name, const struct msg
 	struct msg done;
 
 	if (opt.read_only)
-		return fault_set(f, ST_FAILED, "%s: this server takes no files (--read-only)", name);
+		return fault_set(f, ST_FAILED, "%s: this server takes no files (--read-only)",
+				 name);
 	if (outfile_create(&out, dir, name, f))
 		return f->status;
 	t.fd = out.fd;
