@@ -1,0 +1,100 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Builds the debug VM's kernel from Debian's linux-source-6.1 with debug.config,
+# and prints the folder in build/vm/ that it is kept in: vmlinuz, lib/modules/
+# (a KGNI_VM_KERNEL_DIR), headers/ (a KDIR), vmlinux and its log. Does nothing
+# where the same source, configuration and compiler made one already.
+set -euo pipefail
+# shellcheck source=tests/vm/env.sh
+. "$(dirname "$0")/env.sh"
+
+package=linux-source-6.1
+tarball=/usr/src/$package.tar.xz
+config=$VM_SRC/debug.config
+
+# Of the source tree, what an x86 kernel without most drivers leaves out.
+unused=(arch/{alpha,arc,arm,arm64,csky,hexagon,ia64,loongarch,m68k,microblaze,mips,nios2}
+	arch/{openrisc,parisc,powerpc,riscv,s390,sh,sparc,xtensa} Documentation
+	'drivers/gpu/*.[ch]' 'drivers/media/*.[ch]' 'drivers/net/ethernet/*.[ch]'
+	'drivers/net/wireless/*.[ch]' 'drivers/scsi/*.[ch]' 'drivers/staging/*.[ch]'
+	'drivers/usb/*.[ch]' 'sound/*.[ch]' 'tools/perf' 'tools/testing')
+
+key()
+{
+	{
+		dpkg-query -W "$package" 2>/dev/null || die "no $package: tests/vm/deps.sh debug"
+		gcc -dumpfullversion
+		cat "$config"
+	} | sha256sum | cut -c 1-12
+}
+
+# An option that the fragment asks for and the kernel has no more, or not
+# without another one, would be left out in silence.
+check_config()
+{
+	local line name bad=0
+
+	while read -r line; do
+		case $line in
+		CONFIG_*) name=${line%%=*} ;;
+		"# CONFIG_"*" is not set") name=${line#\# } && name=${name%% *} ;;
+		*) continue ;;
+		esac
+		grep -qxF "$line" .config && continue
+		[[ $line == "#"* ]] && ! grep -q "^$name=" .config && continue
+		echo "debug.config wants '$line', the kernel says '$(grep -w "$name" .config)'"
+		bad=1
+	done <"$config"
+	return $bad
+}
+
+# Chained, since its caller looks at the status.
+build()
+{
+	tar xJf "$tarball" --strip-components=1 "${unused[@]/#/--exclude=$package/}" &&
+		make -s KCONFIG_ALLCONFIG="$config" allnoconfig &&
+		check_config &&
+		nice make -s -j"$(nproc)" bzImage modules &&
+		make -s INSTALL_MOD_PATH="$1" modules_install &&
+		rm -f "$1"/lib/modules/*/{build,source} &&
+		cp vmlinux "$1/" &&
+		cp "$(make -s image_name)" "$1/vmlinuz" &&
+		keep_headers "$1/headers"
+}
+
+# What building a module against this kernel reads; see the kernel's own
+# scripts/package/builddeb.
+keep_headers()
+{
+	mkdir "$1"
+	{
+		find . arch/x86 -maxdepth 1 -name 'Makefile*'
+		find include scripts arch/x86/include arch/x86/scripts -type f -o -type l
+		echo arch/x86/Kbuild
+		echo tools/objtool/objtool
+		echo Module.symvers
+		echo .config
+	} | tar c --no-recursion -T - | tar x -C "$1"
+}
+
+dir=$VM_BUILD/debug-$(key)
+if [ ! -e "$dir/vmlinuz" ]; then
+	mkdir -p "$VM_BUILD"
+	exec 9>"$VM_BUILD/debug.lock"
+	flock 9
+fi
+if [ ! -e "$dir/vmlinuz" ]; then
+	echo "building the debug kernel, once (log: ${dir#"$TOP/"}.log)" >&2
+	rm -rf "$VM_BUILD"/debug-work "$VM_BUILD"/debug-*.new
+	mkdir "$VM_BUILD/debug-work" "$dir.new"
+	started=$SECONDS
+	(cd "$VM_BUILD/debug-work" && build "$dir.new") >"$dir.log" 2>&1 9>&- || {
+		tail -n 30 "$dir.log" >&2
+		die "the debug kernel does not build"
+	}
+	rm -rf "$VM_BUILD/debug-work"
+	mv "$dir.log" "$dir.new/build.log"
+	mv "$dir.new" "$dir"
+	echo "built it in $((SECONDS - started)) s" >&2
+fi
+printf '%s\n' "$dir"
