@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A driver for tests of the library: it stands in for lib/sys.c, and all of
+ * its peers are in this process, so remote addresses are plain addresses and
+ * a memory handle's qword1 is the id of the queue behind the region. It carries
+ * out FMA puts and CQ writes; other posts it only answers.
+ */
+#ifndef _KGNI_FAKE_DRIVER_H
+#define _KGNI_FAKE_DRIVER_H
+
+#include "unit.h"
+#include "ugni.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+#define FAKE_FD		1000
+#define FAKE_CQS	64
+
+struct fake_cq {
+	bool used;
+	u32 slots;
+	u32 mode;
+	void *mem;
+	struct kgni_ring_view view;
+};
+
+static struct {
+	pthread_mutex_t lock;
+	u32 devices;
+	u32 abi;
+	int open_files;
+	int attach_answer;
+	int post_answer;		/* if not 0, for every post */
+	bool post_silent;		/* accept, deliver no event yet */
+	u32 post_status;		/* how transactions end */
+	int wait_answer;		/* if not 0, for every wait */
+	unsigned int calls;
+	unsigned int waits;
+	struct kgni_ioc_post last;
+	struct kgni_ioc_dgram_post dgram;
+	struct kgni_ioc_dgram_test dgram_test;
+	struct kgni_ioc_dgram_cancel dgram_cancel;
+	struct kgni_ioc_attach attach;
+	int dgram_answer;
+	void (*in_post)(const struct kgni_ioc_post *arg);
+	void (*in_wait)(void);
+	struct fake_cq cq[FAKE_CQS];
+} fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .devices = 1, .abi = KGNI_ABI_VERSION };
+
+bool ugni_sys_exists(u32 device)
+{
+	return device < fake.devices;
+}
+
+int ugni_sys_open(u32 device)
+{
+	if (device >= fake.devices)
+		return -ENOENT;
+	return FAKE_FD + 100 * (int)device + __atomic_fetch_add(&fake.open_files, 1,
+								__ATOMIC_RELAXED);
+}
+
+void ugni_sys_close(int fd)
+{
+	(void)fd;
+	__atomic_fetch_sub(&fake.open_files, 1, __ATOMIC_RELAXED);
+}
+
+void *ugni_sys_map(int fd, u64 offset, u64 length, int *error)
+{
+	(void)fd;
+	(void)length;
+	*error = -ENOMEM;
+	return offset ? fake.cq[offset].mem : NULL;
+}
+
+void ugni_sys_unmap(void *mem, u64 length)
+{
+	(void)mem;
+	(void)length;
+}
+
+static inline struct fake_cq *fake_cq(u32 id)
+{
+	return id && id < FAKE_CQS && fake.cq[id].used ? &fake.cq[id] : NULL;
+}
+
+static inline bool fake_push(u32 id, u64 entry)
+{
+	struct fake_cq *cq = fake_cq(id);
+
+	return cq && !(cq->mode & GNI_CQ_UNMANAGED) && kgni_ring_push(&cq->view, entry);
+}
+
+static inline int fake_cq_create(struct kgni_ioc_cq_create *a)
+{
+	struct fake_cq *cq;
+	u32 id = 1;
+
+	if (!a->entries || a->mode & ~(u32)(GNI_CQ_BLOCKING | GNI_CQ_UNMANAGED))
+		return GNI_RC_INVALID_PARAM;
+	while (id < FAKE_CQS && fake.cq[id].used)
+		id++;
+	if (id == FAKE_CQS)
+		return GNI_RC_ERROR_RESOURCE;
+	cq = &fake.cq[id];
+	for (cq->slots = 1; cq->slots < a->entries;)
+		cq->slots *= 2;
+	cq->mode = a->mode;
+	cq->used = true;
+	a->id = id;
+	a->slots = cq->slots;
+	a->mmap_offset = id;
+	a->mmap_length = KGNI_RING_SLOTS_OFFSET + cq->slots * sizeof(u64);
+	cq->mem = aligned_alloc(4096, (a->mmap_length + 4095) & ~4095ULL);
+	memset(cq->mem, 0, a->mmap_length);
+	kgni_ring_view_init(&cq->view, cq->mem, cq->slots);
+	return GNI_RC_SUCCESS;
+}
+
+static inline int fake_cq_destroy(u32 id)
+{
+	struct fake_cq *cq = fake_cq(id);
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	cq->used = false;
+	free(cq->mem);
+	return GNI_RC_SUCCESS;
+}
+
+static inline int fake_cq_wait(struct kgni_ioc_cq_wait *a)
+{
+	const struct kgni_cq_ref *refs = (void *)(uintptr_t)a->cqs;
+	u64 waited;
+	u32 i;
+
+	if (fake.in_wait) {
+		fake.in_wait();
+		return GNI_RC_SUCCESS;
+	}
+	if (fake.wait_answer)
+		return fake.wait_answer;
+	for (waited = 0; waited <= a->timeout_ms; waited++) {
+		for (i = 0; i < a->count; i++) {
+			if (!kgni_ring_ready(&fake_cq(refs[i].id)->view))
+				continue;
+			a->which = i;
+			return GNI_RC_SUCCESS;
+		}
+		usleep(1000);
+	}
+	return GNI_RC_TIMEOUT;
+}
+
+/* The put itself; two ends of a channel see it as they would the driver's. */
+static inline void fake_put(const struct kgni_ioc_post *a)
+{
+	if (a->length)
+		memcpy((void *)(uintptr_t)a->remote_addr, (void *)(uintptr_t)a->local_addr,
+		       a->length);
+	if (a->type == GNI_POST_FMA_PUT_W_SYNCFLAG)
+		core_store_release((u64 *)(uintptr_t)a->sync_addr, a->sync_value);
+}
+
+static inline void fake_events(const struct kgni_ioc_post *a)
+{
+	enum kgni_cqe_source source = a->type <= GNI_POST_RDMA_GET ? KGNI_CQE_BTE : KGNI_CQE_FMA;
+	u64 entry = kgni_cqe_done(a->src_event, source, fake.post_status);
+
+	if (a->cq_mode & GNI_CQMODE_REMOTE_EVENT && !fake.post_status)
+		fake_push((u32)a->remote.qword1,
+			  kgni_cqe_remote(a->remote_event, a->type, a->flags & KGNI_POST_SMSG ?
+					  KGNI_CQE_SMSG : KGNI_CQE_POST));
+	if (a->src_cq && a->cq_mode & GNI_CQMODE_LOCAL_EVENT)
+		fake_push(a->src_cq, entry | KGNI_CQE_LOCAL);
+	if (a->src_cq && a->cq_mode & GNI_CQMODE_GLOBAL_EVENT)
+		fake_push(a->src_cq, entry);
+}
+
+static inline int fake_post(const struct kgni_ioc_post *a)
+{
+	if (fake.in_post)
+		fake.in_post(a);
+	fake.last = *a;
+	if (fake.post_answer)
+		return fake.post_answer;
+	if (a->type == GNI_POST_FMA_PUT || a->type == GNI_POST_FMA_PUT_W_SYNCFLAG)
+		fake_put(a);
+	if (!fake.post_silent)
+		fake_events(a);
+	return GNI_RC_SUCCESS;
+}
+
+static inline int fake_info(int fd, struct kgni_ioc_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->abi = fake.abi;
+	info->device_id = (u32)(fd - FAKE_FD) / 100;
+	info->pe = 7 + info->device_id;
+	info->device_type = GNI_DEVICE_ARIES;
+	info->cpu = 3;
+	info->version = GNI_VERSION;
+	info->revision = 42;
+	memset(info->build, 'x', sizeof(info->build));	/* not terminated */
+	return GNI_RC_SUCCESS;
+}
+
+static inline int fake_call(int fd, unsigned long cmd, void *arg)
+{
+	struct kgni_ioc_mem_register *reg = arg;
+	struct kgni_ioc_dgram_test *test = arg;
+	struct kgni_ioc_res *res = arg;
+
+	switch (cmd) {
+	case KGNI_IOC_INFO:
+		return fake_info(fd, arg);
+	case KGNI_IOC_ATTACH:
+		fake.attach = *(struct kgni_ioc_attach *)arg;
+		((struct kgni_ioc_attach *)arg)->pe = 7 + (u32)(fd - FAKE_FD) / 100;
+		return fake.attach_answer;
+	case KGNI_IOC_CQ_CREATE:
+		return fake_cq_create(arg);
+	case KGNI_IOC_CQ_DESTROY:
+		return fake_cq_destroy(((struct kgni_ioc_cq_destroy *)arg)->id);
+	case KGNI_IOC_MEM_REGISTER:
+		reg->handle.qword1 = reg->cq;
+		reg->handle.qword2 = reg->addr;
+		return GNI_RC_SUCCESS;
+	case KGNI_IOC_MEM_DEREGISTER:
+		return GNI_RC_SUCCESS;
+	case KGNI_IOC_POST:
+		return fake_post(arg);
+	case KGNI_IOC_GET_PTAG:
+		((struct kgni_ioc_ptag *)arg)->ptag = 77;
+		return GNI_RC_SUCCESS;
+	case KGNI_IOC_RES_INFO:
+		res->available = 1;
+		res->reserved_count = 2;
+		res->used = 3;
+		res->total = 4;
+		return res->type ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
+	case KGNI_IOC_DGRAM_POST:
+		fake.dgram = *(struct kgni_ioc_dgram_post *)arg;
+		return fake.dgram_answer;
+	case KGNI_IOC_DGRAM_TEST:
+		fake.dgram_test.timeout_ms = test->timeout_ms;
+		fake.dgram_test.ep = test->ep;
+		fake.dgram_test.id = test->id;
+		fake.dgram_test.flags = test->flags;
+		*test = fake.dgram_test;
+		return fake.dgram_answer;
+	case KGNI_IOC_DGRAM_PROBE:
+		((struct kgni_ioc_dgram_probe *)arg)->id = 0x1234;
+		((struct kgni_ioc_dgram_probe *)arg)->remote_pe = 5;
+		((struct kgni_ioc_dgram_probe *)arg)->remote_id = 6;
+		return fake.dgram_answer;
+	case KGNI_IOC_DGRAM_CANCEL:
+		fake.dgram_cancel = *(struct kgni_ioc_dgram_cancel *)arg;
+		return fake.dgram_answer;
+	}
+	return -ENOTTY;
+}
+
+int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
+{
+	int ret;
+
+	__atomic_fetch_add(&fake.calls, 1, __ATOMIC_RELAXED);
+	if (cmd == KGNI_IOC_CQ_WAIT) {
+		__atomic_fetch_add(&fake.waits, 1, __ATOMIC_RELAXED);
+		return fake_cq_wait(arg);
+	}
+	pthread_mutex_lock(&fake.lock);
+	ret = fake_call(fd, cmd, arg);
+	pthread_mutex_unlock(&fake.lock);
+	return ret;
+}
+
+/* --- what most tests begin with ------------------------------------------------------- */
+
+struct fake_side {
+	gni_cdm_handle_t cdm;
+	gni_nic_handle_t nic;
+	gni_cq_handle_t cq;
+	gni_ep_handle_t ep;
+};
+
+#define ok(call)	assert_int_equal(call, GNI_RC_SUCCESS)
+
+static inline void fake_side(struct fake_side *s, u32 modes, u32 entries)
+{
+	u32 pe;
+
+	fake.post_answer = 0;
+	fake.post_silent = false;
+	fake.post_status = 0;
+	fake.wait_answer = 0;
+	fake.dgram_answer = 0;
+	fake.attach_answer = 0;
+	fake.in_post = NULL;
+	fake.in_wait = NULL;
+	ok(GNI_CdmCreate(11, GNI_FIND_ALLOC_PTAG, 99, modes, &s->cdm));
+	ok(GNI_CdmAttach(s->cdm, 0, &pe, &s->nic));
+	ok(GNI_CqCreate(s->nic, entries, 0, GNI_CQ_BLOCKING, NULL, NULL, &s->cq));
+	ok(GNI_EpCreate(s->nic, s->cq, &s->ep));
+	ok(GNI_EpBind(s->ep, 7, 22));
+}
+
+static inline void fake_side_end(struct fake_side *s)
+{
+	ok(GNI_CdmDestroy(s->cdm));
+}
+
+#endif /* _KGNI_FAKE_DRIVER_H */
