@@ -181,7 +181,7 @@ void kgni_cq_destroy_all(struct kgni_nic *nic)
 /**
  * kgni_cq_push - deliver an event
  * @cq: the queue, referenced
- * @entry: the event, not zero
+ * @entry: the event, its upper half not zero
  *
  * A full queue drops the event and tells its owner so. A sleeper is woken when
  * more events wait than its queue's delay allows.
@@ -211,13 +211,16 @@ static void kgni_cq_vma_open(struct vm_area_struct *vma)
 	kref_get(&cq->ref);
 }
 
-/* A process that had the ring may have died between reserve and publish. */
+/*
+ * A process that had the ring may have died between reserve and publish, or
+ * between publish and waking the sleeper.
+ */
 static void kgni_cq_vma_close(struct vm_area_struct *vma)
 {
 	struct kgni_cq *cq = vma->vm_private_data;
 
-	if (kgni_ring_repair(&cq->view, kgni_cqe_hole()))
-		wake_up_all(&cq->wq);
+	kgni_ring_repair(&cq->view, kgni_cqe_hole());
+	wake_up_all(&cq->wq);
 	kgni_cq_put(cq);
 }
 
