@@ -17,12 +17,21 @@
 
 #include "kgni.h"
 
+/* What a channel moves before the others have their turn, bytes. */
+#define KGNI_BTE_SLICE		(4 * KGNI_CHUNK)
 /* The largest post that its poster carries out itself, bytes. */
 #define KGNI_BTE_INLINE		4096
 
+/**
+ * struct kgni_bte_req - a queued RDMA post
+ * @node: in bte->pending or in a channel's queue
+ * @xfer: the post
+ * @done: bytes moved so far
+ */
 struct kgni_bte_req {
 	struct list_head node;
 	struct kgni_xfer xfer;
+	u64 done;
 };
 
 static struct workqueue_struct *kgni_bte_wq;
@@ -68,26 +77,41 @@ static void kgni_bte_dispatch(struct kgni_nic *nic)
 	}
 }
 
-static void kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x)
+static enum kgni_cqe_status kgni_bte_chunk(struct kgni_xfer *x, u64 done, size_t n)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	bool put = a->type == KGNI_POST_RDMA_PUT;
-	u64 done = 0;
+	u64 local = a->local_addr + done;
+	u64 remote = a->remote_addr + done;
 
-	while (done < a->length && x->status == KGNI_ST_OK) {
-		size_t n = min_t(u64, a->length - done, KGNI_CHUNK);
-		u64 local = a->local_addr + done;
-		u64 remote = a->remote_addr + done;
+	if (a->type == KGNI_POST_RDMA_PUT)
+		return kgni_xfer_chunk(x->remote, remote, x->local, local, n);
+	return kgni_xfer_chunk(x->local, local, x->remote, remote, n);
+}
 
-		if (put)
-			x->status = kgni_xfer_chunk(x->remote, remote, x->local, local, n);
-		else
-			x->status = kgni_xfer_chunk(x->local, local, x->remote, remote, n);
+/**
+ * kgni_bte_run - move bytes of a post
+ * @bte: whose
+ * @x: the post; its status is set if it fails
+ * @done: bytes moved before
+ * @limit: how many to move at most, a multiple of KGNI_CHUNK
+ *
+ * Return: bytes moved in all; the whole length if nothing is left to do.
+ */
+static u64 kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x, u64 done, u64 limit)
+{
+	u64 length = x->arg.length;
+	u64 end = min(length, done + limit);
+
+	while (done < end && x->status == KGNI_ST_OK) {
+		size_t n = min_t(u64, end - done, KGNI_CHUNK);
+
+		x->status = kgni_bte_chunk(x, done, n);
 		done += n;
 		if (READ_ONCE(bte->dying))
 			x->status = KGNI_ST_ABORTED;
 		cond_resched();
 	}
+	return x->status == KGNI_ST_OK ? done : length;
 }
 
 /* A request that was in flight is over. */
@@ -104,6 +128,7 @@ static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
 	spin_unlock(&bte->lock);
 }
 
+/* The oldest request of a channel; it stays in the queue until it is done. */
 static struct kgni_bte_req *kgni_bte_next(struct kgni_bte_chan *chan)
 {
 	struct kgni_bte *bte = &chan->nic->bte;
@@ -111,25 +136,48 @@ static struct kgni_bte_req *kgni_bte_next(struct kgni_bte_chan *chan)
 
 	spin_lock(&bte->lock);
 	req = list_first_entry_or_null(&chan->queue, struct kgni_bte_req, node);
-	if (req)
-		list_del(&req->node);
 	spin_unlock(&bte->lock);
 	return req;
 }
 
+static void kgni_bte_finish(struct kgni_nic *nic, struct kgni_bte_req *req)
+{
+	bool fenced = kgni_bte_fences(req);
+
+	spin_lock(&nic->bte.lock);
+	list_del(&req->node);
+	spin_unlock(&nic->bte.lock);
+	kgni_xfer_finish(&req->xfer, KGNI_CQE_BTE);
+	kgni_bte_free(nic, req);
+	kgni_bte_done(nic, fenced);
+}
+
+/*
+ * Work on a channel for one slice. The workqueue is first come first served,
+ * so a channel that has more to do gets in line behind those of others.
+ */
 static void kgni_bte_work(struct work_struct *work)
 {
 	struct kgni_bte_chan *chan = container_of(work, struct kgni_bte_chan, work);
-	struct kgni_nic *nic = chan->nic;
+	struct kgni_bte *bte = &chan->nic->bte;
+	u64 left = KGNI_BTE_SLICE;
 	struct kgni_bte_req *req;
+	u64 before;
 
-	while ((req = kgni_bte_next(chan))) {
-		bool fenced = kgni_bte_fences(req);
-
-		kgni_bte_run(&nic->bte, &req->xfer);
-		kgni_xfer_finish(&req->xfer, KGNI_CQE_BTE);
-		kgni_bte_free(nic, req);
-		kgni_bte_done(nic, fenced);
+	while (!READ_ONCE(bte->dying) && (req = kgni_bte_next(chan))) {
+		if (!left) {
+			queue_work(kgni_bte_wq, work);
+			return;
+		}
+		before = req->done;
+		req->done = kgni_bte_run(bte, &req->xfer, before, left);
+		if (req->done < req->xfer.arg.length) {
+			left = 0;
+			continue;
+		}
+		left -= min_t(u64, left, max_t(u64, req->done - before, KGNI_CHUNK));
+		left = round_down(left, KGNI_CHUNK);
+		kgni_bte_finish(chan->nic, req);
 	}
 }
 
@@ -152,7 +200,7 @@ static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
 {
 	if (x->arg.length > KGNI_BTE_INLINE || !kgni_bte_claim(&nic->bte))
 		return false;
-	kgni_bte_run(&nic->bte, x);
+	kgni_bte_run(&nic->bte, x, 0, KGNI_CHUNK);
 	kgni_xfer_finish(x, KGNI_CQE_BTE);
 	kgni_xfer_release(x);
 	kgni_bte_done(nic, true);
@@ -180,6 +228,7 @@ long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
 	if (!req)
 		goto uncharge;
 	req->xfer = *x;
+	req->done = 0;
 	spin_lock(&nic->bte.lock);
 	list_add_tail(&req->node, &nic->bte.pending);
 	kgni_bte_dispatch(nic);
@@ -218,12 +267,12 @@ void kgni_bte_release(struct kgni_nic *nic)
 
 	spin_lock(&bte->lock);
 	WRITE_ONCE(bte->dying, true);
-	list_splice_init(&bte->pending, &dropped);
-	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
-		list_splice_tail_init(&bte->chan[i].queue, &dropped);
 	spin_unlock(&bte->lock);
 	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
 		cancel_work_sync(&bte->chan[i].work);
+	list_splice_init(&bte->pending, &dropped);
+	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
+		list_splice_tail_init(&bte->chan[i].queue, &dropped);
 	list_for_each_entry_safe(req, next, &dropped, node)
 		kgni_bte_free(nic, req);
 }
@@ -239,7 +288,7 @@ int __init kgni_bte_init(void)
 	kgni_bte_cache = KMEM_CACHE(kgni_bte_req, 0);
 	if (!kgni_bte_cache)
 		return -ENOMEM;
-	kgni_bte_wq = alloc_workqueue("kgni_bte", WQ_UNBOUND, 0);
+	kgni_bte_wq = alloc_workqueue("kgni_bte", WQ_UNBOUND, num_possible_cpus());
 	if (kgni_bte_wq)
 		return 0;
 	kmem_cache_destroy(kgni_bte_cache);

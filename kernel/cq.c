@@ -16,6 +16,8 @@
 /* The id of a queue is in the mmap offset from this bit on. */
 #define KGNI_CQ_MMAP_SHIFT	32
 #define KGNI_CQ_ID_MAX		((1U << 30) - 1)
+/* How often a ring may be mapped: the end of each mapping walks the ring. */
+#define KGNI_CQ_MAPS_MAX	256
 
 static size_t kgni_cq_bytes(u32 slots)
 {
@@ -29,15 +31,18 @@ static void kgni_cq_free_pages(struct kgni_cq *cq)
 	while (cq->npages)
 		put_page(cq->pages[--cq->npages]);
 	kvfree(cq->pages);
+	kgni_pages_uncharge(cq->user, kgni_cq_bytes(cq->slots) >> PAGE_SHIFT);
 }
 
-static int kgni_cq_alloc_pages(struct kgni_cq *cq)
+static long kgni_cq_alloc_pages(struct kgni_cq *cq)
 {
 	unsigned int n = kgni_cq_bytes(cq->slots) >> PAGE_SHIFT;
 
+	if (!kgni_pages_charge(&cq->user, n))
+		return GNI_RC_ERROR_RESOURCE;
 	cq->pages = kvcalloc(n, sizeof(*cq->pages), GFP_KERNEL_ACCOUNT);
 	if (!cq->pages)
-		return -ENOMEM;
+		goto fail;
 	while (cq->npages < n) {
 		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
 
@@ -49,7 +54,7 @@ static int kgni_cq_alloc_pages(struct kgni_cq *cq)
 	if (!cq->mem)
 		goto fail;
 	kgni_ring_view_init(&cq->view, cq->mem, cq->slots);
-	return 0;
+	return GNI_RC_SUCCESS;
 
 fail:
 	kgni_cq_free_pages(cq);
@@ -95,29 +100,31 @@ struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id)
 	return cq;
 }
 
-static struct kgni_cq *kgni_cq_new(const struct kgni_ioc_cq_create *arg)
+static long kgni_cq_new(const struct kgni_ioc_cq_create *arg, struct kgni_cq **out)
 {
 	struct kgni_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	long rc;
 
 	if (!cq)
-		return NULL;
+		return -ENOMEM;
 	kref_init(&cq->ref);
 	init_waitqueue_head(&cq->wq);
 	cq->slots = roundup_pow_of_two(arg->entries);
 	cq->delay = min(arg->delay, cq->slots - 1);
 	cq->mode = arg->mode;
-	if (kgni_cq_alloc_pages(cq)) {
+	rc = kgni_cq_alloc_pages(cq);
+	if (rc)
 		kfree(cq);
-		return NULL;
-	}
-	return cq;
+	else
+		*out = cq;
+	return rc;
 }
 
 /* KGNI_IOC_CQ_CREATE. */
 long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
 {
 	struct kgni_cq *cq;
-	int rc;
+	long rc;
 
 	if (arg->reserved)
 		return -EINVAL;
@@ -125,11 +132,11 @@ long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
 		return GNI_RC_INVALID_PARAM;
 	if (arg->entries > KGNI_CQ_SLOTS_MAX || !kgni_res_charge(nic->job, KGNI_RES_CQ))
 		return GNI_RC_ERROR_RESOURCE;
-	cq = kgni_cq_new(arg);
-	if (!cq) {
-		rc = -ENOMEM;
+	rc = kgni_cq_new(arg, &cq);
+	if (rc)
 		goto uncharge;
-	}
+	/* Another thread may guess the id and destroy the queue at once. */
+	kref_get(&cq->ref);
 	rc = xa_alloc(&nic->cqs, &cq->id, cq, XA_LIMIT(1, KGNI_CQ_ID_MAX), GFP_KERNEL_ACCOUNT);
 	if (rc)
 		goto put;
@@ -137,9 +144,11 @@ long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
 	arg->slots = cq->slots;
 	arg->mmap_offset = (u64)cq->id << KGNI_CQ_MMAP_SHIFT;
 	arg->mmap_length = kgni_cq_bytes(cq->slots);
+	kgni_cq_put(cq);
 	return GNI_RC_SUCCESS;
 
 put:
+	kgni_cq_put(cq);
 	kgni_cq_put(cq);
 uncharge:
 	kgni_res_uncharge(nic->job, KGNI_RES_CQ);
@@ -208,6 +217,7 @@ static void kgni_cq_vma_open(struct vm_area_struct *vma)
 {
 	struct kgni_cq *cq = vma->vm_private_data;
 
+	atomic_inc(&cq->maps);
 	kref_get(&cq->ref);
 }
 
@@ -221,7 +231,13 @@ static void kgni_cq_vma_close(struct vm_area_struct *vma)
 
 	kgni_ring_repair(&cq->view, kgni_cqe_hole());
 	wake_up_all(&cq->wq);
+	atomic_dec(&cq->maps);
 	kgni_cq_put(cq);
+}
+
+static int kgni_cq_vma_mremap(struct vm_area_struct *vma)
+{
+	return -EINVAL;
 }
 
 static int kgni_cq_vma_may_split(struct vm_area_struct *vma, unsigned long addr)
@@ -233,6 +249,7 @@ static const struct vm_operations_struct kgni_cq_vm_ops = {
 	.open = kgni_cq_vma_open,
 	.close = kgni_cq_vma_close,
 	.may_split = kgni_cq_vma_may_split,
+	.mremap = kgni_cq_vma_mremap,
 };
 
 /* Map a ring, whole and shared, at the offset that KGNI_IOC_CQ_CREATE gave. */
@@ -254,15 +271,22 @@ int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma)
 		rc = -EINVAL;
 		goto put;
 	}
-	vma->vm_flags |= VM_DONTEXPAND | VM_DONTDUMP;
+	/* A child's copy would end in a repair while the parent's producers live. */
+	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
 	vma->vm_flags &= ~VM_MAYEXEC;
+	if (!atomic_add_unless(&cq->maps, 1, KGNI_CQ_MAPS_MAX)) {
+		rc = -EBUSY;
+		goto put;
+	}
 	rc = vm_map_pages_zero(vma, cq->pages, cq->npages);
 	if (rc)
-		goto put;
+		goto unmap;
 	vma->vm_private_data = cq;
 	vma->vm_ops = &kgni_cq_vm_ops;
 	return 0;
 
+unmap:
+	atomic_dec(&cq->maps);
 put:
 	kgni_cq_put(cq);
 	return rc;

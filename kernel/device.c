@@ -37,11 +37,11 @@ struct kgni_nic *kgni_file_nic(struct file *file)
  * @ms: milliseconds, or KGNI_WAIT_FOREVER
  *
  * Context: any.
- * Return: jiffies; MAX_SCHEDULE_TIMEOUT for what is longer than 49 days.
+ * Return: jiffies; MAX_SCHEDULE_TIMEOUT for what is longer than 24 days.
  */
 long kgni_timeout(u64 ms)
 {
-	return ms >= U32_MAX ? MAX_SCHEDULE_TIMEOUT : msecs_to_jiffies(ms);
+	return ms > INT_MAX ? MAX_SCHEDULE_TIMEOUT : msecs_to_jiffies(ms);
 }
 
 static int kgni_open(struct inode *inode, struct file *file)
@@ -55,6 +55,7 @@ static int kgni_open(struct inode *inode, struct file *file)
 	if (!f)
 		return -ENOMEM;
 	f->dev = dev;
+	f->writable = file->f_mode & FMODE_WRITE;
 	mutex_init(&f->lock);
 	xa_init(&f->reserved);
 	file->private_data = f;
@@ -248,7 +249,7 @@ static void kgni_device_free(struct device *dev)
 {
 	struct kgni_device *kdev = container_of(dev, struct kgni_device, dev);
 
-	WARN_ON_ONCE(!xa_empty(&kdev->jobs));
+	xa_destroy(&kdev->jobs);
 	kfree(kdev);
 }
 
@@ -262,7 +263,6 @@ static struct kgni_device *kgni_device_new(u32 id, u32 pe)
 	dev->id = id;
 	dev->pe = pe;
 	kgni_device_jobs_init(dev);
-	kgni_device_dgrams_init(dev);
 	device_initialize(&dev->dev);
 	dev->dev.class = kgni_class;
 	dev->dev.devt = MKDEV(MAJOR(kgni_devt), id);

@@ -5,10 +5,10 @@
  * domain: bound to it, or a wildcard. A match completes both and gives each the
  * other's data.
  *
- * A datagram is in these places, all under kgni_dgram_lock:
+ * A datagram is in these places, all under the lock of its domain:
  *	nic->dgram_eps		from its post until it is consumed, or its
  *				endpoint is destroyed
- *	dev->inbound		of the device it is aimed at: bound and pending
+ *	domain->inbound		bound and pending
  *	nic->dgram_wild		wildcard and pending
  *	nic->dgram_peers	its peer is known: bound, or completed
  *	nic->dgram_done		its state is final
@@ -46,25 +46,34 @@ struct kgni_dgram {
 	u8 got_data[KGNI_DGRAM_MAX];
 };
 
-static DEFINE_SPINLOCK(kgni_dgram_lock);
+static void kgni_dgram_lock(struct kgni_nic *nic)
+{
+	spin_lock(&nic->job->domain->lock);
+}
+
+static void kgni_dgram_unlock(struct kgni_nic *nic)
+{
+	spin_unlock(&nic->job->domain->lock);
+}
 
 static u64 kgni_peer_key(u32 pe, u32 id)
 {
 	return (u64)pe << 32 | id;
 }
 
-static struct list_head *kgni_inbound(struct kgni_device *dev, u32 inst_id)
+static struct list_head *kgni_inbound(struct kgni_domain *domain, u32 pe, u32 id)
 {
-	return &dev->inbound[hash_32(inst_id, KGNI_DGRAM_HASH_BITS)];
+	return &domain->inbound[hash_64(kgni_peer_key(pe, id), KGNI_DGRAM_HASH_BITS)];
 }
 
-void kgni_device_dgrams_init(struct kgni_device *dev)
+/* Part of making a domain. */
+void kgni_domain_dgrams_init(struct kgni_domain *domain)
 {
 	unsigned int i;
 
-	INIT_LIST_HEAD(&dev->nics);
-	for (i = 0; i < ARRAY_SIZE(dev->inbound); i++)
-		INIT_LIST_HEAD(&dev->inbound[i]);
+	INIT_LIST_HEAD(&domain->nics);
+	for (i = 0; i < ARRAY_SIZE(domain->inbound); i++)
+		INIT_LIST_HEAD(&domain->inbound[i]);
 }
 
 /* Part of attaching: from here on peers find the attachment. */
@@ -75,9 +84,9 @@ void kgni_dgram_attach(struct kgni_nic *nic)
 	INIT_LIST_HEAD(&nic->dgram_wild);
 	INIT_LIST_HEAD(&nic->dgram_done);
 	init_waitqueue_head(&nic->dgram_wq);
-	spin_lock(&kgni_dgram_lock);
-	list_add_tail(&nic->node, &nic->dev->nics);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
+	list_add_tail(&nic->node, &nic->job->domain->nics);
+	kgni_dgram_unlock(nic);
 }
 
 static void kgni_dgram_know_peer(struct kgni_dgram *d)
@@ -166,9 +175,10 @@ static bool kgni_dgram_peer_busy(struct kgni_nic *nic, u32 pe, u32 id)
 static struct kgni_dgram *kgni_dgram_inbound_for(const struct kgni_dgram *d)
 {
 	struct kgni_nic *nic = d->nic;
+	struct list_head *inbound = kgni_inbound(nic->job->domain, nic->dev->pe, nic->inst_id);
 	struct kgni_dgram *other;
 
-	list_for_each_entry(other, kgni_inbound(nic->dev, nic->inst_id), pending_node) {
+	list_for_each_entry(other, inbound, pending_node) {
 		if (!kgni_dgram_wants(other, nic))
 			continue;
 		if (!d->bound || kgni_dgram_wants(d, other->nic))
@@ -180,12 +190,9 @@ static struct kgni_dgram *kgni_dgram_inbound_for(const struct kgni_dgram *d)
 /* The oldest wildcard of an attachment that @d is bound to. */
 static struct kgni_dgram *kgni_dgram_wild_for(const struct kgni_dgram *d)
 {
-	struct kgni_device *dev = kgni_device_by_pe(d->remote_pe);
 	struct kgni_nic *nic;
 
-	if (!dev)
-		return NULL;
-	list_for_each_entry(nic, &dev->nics, node)
+	list_for_each_entry(nic, &d->nic->job->domain->nics, node)
 		if (kgni_dgram_wants(d, nic) && !list_empty(&nic->dgram_wild))
 			return list_first_entry(&nic->dgram_wild, struct kgni_dgram, pending_node);
 	return NULL;
@@ -193,16 +200,13 @@ static struct kgni_dgram *kgni_dgram_wild_for(const struct kgni_dgram *d)
 
 static void kgni_dgram_pend(struct kgni_dgram *d)
 {
-	struct kgni_device *dev;
+	struct kgni_nic *nic = d->nic;
 
-	if (!d->bound) {
-		list_add_tail(&d->pending_node, &d->nic->dgram_wild);
-		return;
-	}
-	/* Aimed at an address that is not of this machine it stays unmatched. */
-	dev = kgni_device_by_pe(d->remote_pe);
-	if (dev)
-		list_add_tail(&d->pending_node, kgni_inbound(dev, d->remote_id));
+	if (d->bound)
+		list_add_tail(&d->pending_node,
+			      kgni_inbound(nic->job->domain, d->remote_pe, d->remote_id));
+	else
+		list_add_tail(&d->pending_node, &nic->dgram_wild);
 }
 
 static long kgni_dgram_post_locked(struct kgni_dgram *d)
@@ -268,9 +272,9 @@ long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
 	d = kgni_dgram_new(nic, arg);
 	if (!d)
 		return -ENOMEM;
-	spin_lock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
 	rc = kgni_dgram_post_locked(d);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_unlock(nic);
 	if (rc)
 		kfree(d);
 	return rc;
@@ -300,9 +304,9 @@ static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_t
 
 static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg, long *rc)
 {
-	spin_lock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
 	*rc = kgni_dgram_test_locked(nic, arg);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_unlock(nic);
 	return *rc || arg->state != GNI_POST_PENDING;
 }
 
@@ -352,9 +356,9 @@ static bool kgni_dgram_try_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_pro
 {
 	long rc;
 
-	spin_lock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
 	rc = kgni_dgram_probe_locked(nic, arg);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_unlock(nic);
 	return rc == GNI_RC_SUCCESS;
 }
 
@@ -436,9 +440,9 @@ long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)
 		return -EINVAL;
 	if (arg->flags & KGNI_DGRAM_WITH_ID && arg->id == U64_MAX)
 		return GNI_RC_INVALID_PARAM;
-	spin_lock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
 	rc = kgni_dgram_cancel_locked(nic, arg);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_unlock(nic);
 	return rc;
 }
 
@@ -449,11 +453,11 @@ void kgni_dgram_release(struct kgni_nic *nic)
 	struct hlist_node *tmp;
 	int bucket;
 
-	spin_lock(&kgni_dgram_lock);
+	kgni_dgram_lock(nic);
 	list_del(&nic->node);
 	hash_for_each_safe(nic->dgram_eps, bucket, tmp, d, ep_node)
 		kgni_dgram_drop(d);
 	list_for_each_entry_safe(d, next, &nic->dgram_done, done_node)
 		kgni_dgram_drop(d);
-	spin_unlock(&kgni_dgram_lock);
+	kgni_dgram_unlock(nic);
 }

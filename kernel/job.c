@@ -18,10 +18,13 @@ static const struct {
 	int limit;
 } kgni_res_table[KGNI_RES_COUNT] = {
 	[KGNI_RES_MDD] = { 16384, KGNI_MH_MDH_MAX },
-	[KGNI_RES_CQ] = { 4096, 4096 },
-	[KGNI_RES_FMA] = { 512, 512 },
-	[KGNI_RES_BTE] = { 1 << 20, 1 << 20 },
+	[KGNI_RES_CQ] = { 16384, 4096 },
+	[KGNI_RES_FMA] = { 2048, 512 },
+	[KGNI_RES_BTE] = { 1 << 22, 1 << 20 },
 };
+
+static LIST_HEAD(kgni_domains);
+static DEFINE_MUTEX(kgni_domains_lock);
 
 /* A file may reserve this many ptags without attaching. */
 #define KGNI_RESERVED_MAX	16
@@ -144,21 +147,106 @@ long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg)
 	return -EINVAL;
 }
 
+/**
+ * kgni_pages_charge - charge memory that stays to the calling user
+ * @user: out: whom to give it back to
+ * @npages: how much, pages
+ *
+ * Counted for the user and not for the process, since an open file, and what
+ * it holds, may outlive the address space by exec() or by being passed on.
+ *
+ * Context: process.
+ * Return: false if the user's total would pass RLIMIT_MEMLOCK, without
+ * CAP_IPC_LOCK.
+ */
+bool kgni_pages_charge(struct user_struct **user, unsigned long npages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+	struct user_struct *u = get_uid(current_user());
+
+	if (atomic_long_add_return(npages, &u->locked_vm) > limit && !capable(CAP_IPC_LOCK)) {
+		kgni_pages_uncharge(u, npages);
+		return false;
+	}
+	*user = u;
+	return true;
+}
+
+/**
+ * kgni_pages_uncharge - undo kgni_pages_charge()
+ * @user: as it said
+ * @npages: as it was told
+ *
+ * Context: process.
+ */
+void kgni_pages_uncharge(struct user_struct *user, unsigned long npages)
+{
+	atomic_long_sub(npages, &user->locked_vm);
+	free_uid(user);
+}
+
+static struct kgni_domain *kgni_domain_new(u32 cookie, kuid_t uid)
+{
+	struct kgni_domain *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
+
+	if (!d)
+		return NULL;
+	d->cookie = cookie;
+	d->uid = uid;
+	spin_lock_init(&d->lock);
+	kgni_domain_dgrams_init(d);
+	list_add(&d->node, &kgni_domains);
+	return d;
+}
+
+/* Find or make the domain of a cookie and a user; undo with kgni_domain_put(). */
+static struct kgni_domain *kgni_domain_get(u32 cookie, kuid_t uid)
+{
+	struct kgni_domain *d;
+
+	mutex_lock(&kgni_domains_lock);
+	list_for_each_entry(d, &kgni_domains, node)
+		if (d->cookie == cookie && uid_eq(d->uid, uid))
+			goto found;
+	d = kgni_domain_new(cookie, uid);
+found:
+	if (d)
+		d->refs++;
+	mutex_unlock(&kgni_domains_lock);
+	return d;
+}
+
+static void kgni_domain_put(struct kgni_domain *d)
+{
+	mutex_lock(&kgni_domains_lock);
+	if (!--d->refs) {
+		list_del(&d->node);
+		kfree(d);
+	}
+	mutex_unlock(&kgni_domains_lock);
+}
+
 /* May the caller be a member of this job? */
 static bool kgni_job_allowed(const struct kgni_job *job)
 {
 	return uid_eq(job->uid, current_euid()) || capable(CAP_SYS_ADMIN);
 }
 
+/* A job with this cookie, one of the caller's own if there is one. */
 static struct kgni_job *kgni_job_by_cookie(struct kgni_device *dev, u32 cookie)
 {
-	struct kgni_job *job;
+	struct kgni_job *job, *other = NULL;
 	unsigned long ptag;
 
-	xa_for_each(&dev->jobs, ptag, job)
-		if (job->cookie == cookie)
+	xa_for_each(&dev->jobs, ptag, job) {
+		if (job->cookie != cookie)
+			continue;
+		if (uid_eq(job->uid, current_euid()))
 			return job;
-	return NULL;
+		if (!other)
+			other = job;
+	}
+	return other;
 }
 
 /* The lowest user ptag that no job has, 0 if all are taken. */
@@ -188,7 +276,7 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 {
 	bool automatic = ptag == GNI_FIND_ALLOC_PTAG;
 	struct kgni_job *job;
-	int rc;
+	int rc = -ENOMEM;
 
 	if (automatic)
 		ptag = kgni_job_free_ptag(dev);
@@ -204,13 +292,20 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 	job->automatic = automatic;
 	job->next_mdh = 1;
 	xa_init_flags(&job->mdds, XA_FLAGS_ALLOC1);
+	job->domain = kgni_domain_get(cookie, job->uid);
+	if (!job->domain)
+		goto free;
 	rc = xa_insert(&dev->jobs, ptag, job, GFP_KERNEL_ACCOUNT);
-	if (rc) {
-		kfree(job);
-		return rc;
-	}
+	if (rc)
+		goto put_domain;
 	*out = job;
 	return GNI_RC_SUCCESS;
+
+put_domain:
+	kgni_domain_put(job->domain);
+free:
+	kfree(job);
+	return rc;
 }
 
 /* Find the job that a caller names, or make it. dev->lock is held. */
@@ -271,7 +366,8 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 static void kgni_job_free(struct kgni_job *job)
 {
 	xa_erase(&job->dev->jobs, job->ptag);
-	WARN_ON_ONCE(!xa_empty(&job->mdds));
+	xa_destroy(&job->mdds);
+	kgni_domain_put(job->domain);
 	kfree_rcu(job, rcu);
 }
 
@@ -348,7 +444,7 @@ bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b)
 {
 	if (a == b)
 		return true;
-	return a->dev != b->dev && a->cookie == b->cookie && uid_eq(a->uid, b->uid) &&
+	return a->dev != b->dev && a->domain == b->domain &&
 	       (a->ptag == b->ptag || (a->automatic && b->automatic));
 }
 

@@ -7,9 +7,9 @@
  * kgni_mdd, BTE requests and datagrams; all of it goes when the file is
  * released, which is the one clean-up path.
  *
- * Locks, outermost first: kgni_file.lock, kgni_device.lock, kgni_nic.lock; then
- * the spinlocks kgni_dgram_lock and kgni_bte.lock, never both. Data paths look
- * objects up under RCU and hold references.
+ * Locks, outermost first: kgni_file.lock, kgni_device.lock, that of the domain
+ * table; kgni_nic.lock; then the spinlocks kgni_domain.lock and kgni_bte.lock,
+ * never both. Data paths look objects up under RCU and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -23,6 +23,7 @@
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/sched/user.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
 #include <linux/wait.h>
@@ -59,9 +60,6 @@ enum kgni_res {
  * @lock: guards the job table and the jobs' reference counts
  * @jobs: jobs by ptag; read under RCU
  * @used: how much of each resource is taken
- * @nics: attachments, under kgni_dgram_lock
- * @inbound: pending bound datagrams that are aimed at this device, by hash of
- *	the instance they want, under kgni_dgram_lock
  */
 struct kgni_device {
 	struct device dev;
@@ -71,6 +69,26 @@ struct kgni_device {
 	struct mutex lock;	/* jobs, their refs */
 	struct xarray jobs;
 	atomic_t used[KGNI_RES_COUNT];
+};
+
+/**
+ * struct kgni_domain - the jobs of one user and cookie on all devices
+ * @node: in the table of domains
+ * @refs: jobs, under the table's lock
+ * @cookie: their cookie
+ * @uid: their user
+ * @lock: guards all that follows, and the datagrams of the members
+ * @nics: attachments
+ * @inbound: pending bound datagrams, by hash of whom they want
+ *
+ * Datagrams meet inside a domain, so that no user waits for another's.
+ */
+struct kgni_domain {
+	struct list_head node;
+	unsigned int refs;
+	u32 cookie;
+	kuid_t uid;
+	spinlock_t lock;	/* what follows */
 	struct list_head nics;
 	struct list_head inbound[1 << KGNI_DGRAM_HASH_BITS];
 };
@@ -78,6 +96,7 @@ struct kgni_device {
 /**
  * struct kgni_job - a protection domain on a device
  * @dev: the device
+ * @domain: it and its likes on other devices
  * @refs: attachments and reservations, under dev->lock
  * @ptag: its protection tag
  * @cookie: its cookie
@@ -90,6 +109,7 @@ struct kgni_device {
  */
 struct kgni_job {
 	struct kgni_device *dev;
+	struct kgni_domain *domain;
 	unsigned int refs;
 	u8 ptag;
 	u32 cookie;
@@ -134,11 +154,11 @@ struct kgni_bte {
  * @job: its protection domain
  * @inst_id: instance id
  * @modes: GNI_CDM_MODE_* bits
- * @lock: guards creation and destruction of queues and registrations
+ * @lock: guards @mdds, and who ends a registration
  * @cqs: queues by id; read under RCU
  * @mdds: registrations
  * @bte: block transfer
- * @node: in dev->nics
+ * @node: in the domain's nics
  * @dgram_eps: posted datagrams by endpoint
  * @dgram_peers: datagrams whose peer is known, by peer
  * @dgram_wild: pending wildcards, oldest first
@@ -147,14 +167,14 @@ struct kgni_bte {
  * @dgram_orphans: how many whose endpoint was destroyed
  * @dgram_wq: woken when one finishes
  *
- * The datagram fields and @node are under kgni_dgram_lock.
+ * The datagram fields and @node are under the domain's lock.
  */
 struct kgni_nic {
 	struct kgni_device *dev;
 	struct kgni_job *job;
 	u32 inst_id;
 	u32 modes;
-	struct mutex lock;	/* cqs, mdds */
+	struct mutex lock;	/* mdds */
 	struct xarray cqs;
 	struct list_head mdds;
 	struct kgni_bte bte;
@@ -171,12 +191,14 @@ struct kgni_nic {
 /**
  * struct kgni_file - one open file of a device
  * @dev: the device
+ * @writable: opened for writing
  * @lock: guards attaching and @reserved
  * @nic: the attachment, NULL before it
  * @reserved: jobs that KGNI_IOC_GET_PTAG made, by ptag
  */
 struct kgni_file {
 	struct kgni_device *dev;
+	bool writable;
 	struct mutex lock;	/* nic, reserved */
 	struct kgni_nic *nic;
 	struct xarray reserved;
@@ -191,8 +213,10 @@ struct kgni_file {
  * @delay: events that may wait before a sleeper is woken
  * @mode: GNI_CQ_* bits
  * @dead: destroyed by its owner
+ * @maps: mappings of the ring
  * @pages: memory of the ring
  * @npages: how many
+ * @user: who is charged for them
  * @mem: the same memory in the kernel's address space
  * @view: the driver's view of the ring
  * @wq: sleepers
@@ -205,8 +229,10 @@ struct kgni_cq {
 	u32 delay;
 	u32 mode;
 	bool dead;
+	atomic_t maps;
 	struct page **pages;
 	unsigned int npages;
+	struct user_struct *user;
 	void *mem;
 	struct kgni_ring_view view;
 	wait_queue_head_t wq;
@@ -224,8 +250,10 @@ struct kgni_cq {
  * @base: address of the first page
  * @npages: pages
  * @pages: the pinned pages
- * @mm: address space the pins are accounted to
+ * @user: who is charged for them
+ * @mm: address space that shows them as pinned
  * @cq: queue for remote events, or NULL
+ * @dead: deregistered: nobody may begin to touch the pages
  * @active: operations that touch the pages, and one while registered
  * @idle: completed when @active reaches zero
  */
@@ -240,8 +268,10 @@ struct kgni_mdd {
 	u64 base;
 	unsigned long npages;
 	struct page **pages;
+	struct user_struct *user;
 	struct mm_struct *mm;
 	struct kgni_cq *cq;
+	bool dead;
 	refcount_t active;
 	struct completion idle;
 };
@@ -281,6 +311,8 @@ extern const struct attribute_group *kgni_device_groups[];
 void kgni_device_jobs_init(struct kgni_device *dev);
 bool kgni_res_charge(struct kgni_job *job, enum kgni_res res);
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res);
+bool kgni_pages_charge(struct user_struct **user, unsigned long npages);
+void kgni_pages_uncharge(struct user_struct *user, unsigned long npages);
 long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg);
 long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job);
 void kgni_job_put(struct kgni_job *job);
@@ -334,7 +366,7 @@ void kgni_bte_release(struct kgni_nic *nic);
 long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x);
 
 /* dgram.c */
-void kgni_device_dgrams_init(struct kgni_device *dev);
+void kgni_domain_dgrams_init(struct kgni_domain *domain);
 void kgni_dgram_attach(struct kgni_nic *nic);
 void kgni_dgram_release(struct kgni_nic *nic);
 long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg);

@@ -5,6 +5,7 @@
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/module.h>
+#include <linux/nospec.h>
 
 #include "kgni.h"
 
@@ -29,7 +30,9 @@ struct kgni_device *kgni_device_by_pe(u32 pe)
 {
 	u32 i = pe - pe_base;
 
-	return i < nics ? READ_ONCE(kgni_table[i]) : NULL;
+	if (i >= nics)
+		return NULL;
+	return READ_ONCE(kgni_table[array_index_nospec(i, KGNI_MAX_DEVICES)]);
 }
 
 static int __init kgni_init(void)

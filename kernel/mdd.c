@@ -99,6 +99,9 @@ bool kgni_mdd_covers(const struct kgni_mdd *mdd, u64 addr, u64 length)
  */
 bool kgni_mdd_enter(struct kgni_mdd *mdd)
 {
+	/* Without it, transfers that overlap would keep the count up for ever. */
+	if (READ_ONCE(mdd->dead))
+		return false;
 	return refcount_inc_not_zero(&mdd->active);
 }
 
@@ -216,37 +219,29 @@ static long kgni_pin(u64 addr, unsigned long n, unsigned int flags, struct page 
 }
 
 /*
- * Pin the pages of a region. A read-only region is pinned for writing where
- * that is allowed: then the pages are the process's own for good, and neither
- * the zero page nor a page that a later write would replace.
+ * Pin the pages of a region. Those of a read-only region are made the process's
+ * own first, as if it wrote to them, so that they are neither the zero page nor
+ * pages that a later write would replace. Where that can't be, as in a file
+ * mapped shared for reading, the pages are what they are.
  */
 static long kgni_mdd_pin(struct kgni_mdd *mdd)
 {
-	long rc = kgni_pin(mdd->base, mdd->npages, FOLL_WRITE, mdd->pages);
+	unsigned int flags = FOLL_WRITE | (kgni_mdd_writable(mdd) ? 0 : FOLL_FORCE);
+	long rc = kgni_pin(mdd->base, mdd->npages, flags, mdd->pages);
 
-	if (!rc || rc == -ENOMEM || rc == -EINTR)
-		return rc;
-	rc = kgni_pin(mdd->base, mdd->npages, 0, mdd->pages);
-	if (rc)
-		return rc == -ENOMEM || rc == -EINTR ? rc : GNI_RC_INVALID_PARAM;
-	if (!kgni_mdd_writable(mdd))
-		return GNI_RC_SUCCESS;
-	unpin_user_pages(mdd->pages, mdd->npages);
-	return GNI_RC_PERMISSION_ERROR;
+	if (rc == -EFAULT && !kgni_mdd_writable(mdd))
+		rc = kgni_pin(mdd->base, mdd->npages, 0, mdd->pages);
+	return !rc || rc == -ENOMEM || rc == -EINTR ? rc : GNI_RC_INVALID_PARAM;
 }
 
-/* Account pins as the RDMA core does: pinned_vm against RLIMIT_MEMLOCK. */
+/* Charge the pins, and have the address space show them (VmPin). */
 static bool kgni_mdd_account(struct kgni_mdd *mdd)
 {
-	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
-	struct mm_struct *mm = current->mm;
-
-	if (atomic64_add_return(mdd->npages, &mm->pinned_vm) > limit && !capable(CAP_IPC_LOCK)) {
-		atomic64_sub(mdd->npages, &mm->pinned_vm);
+	if (!kgni_pages_charge(&mdd->user, mdd->npages))
 		return false;
-	}
-	mmgrab(mm);
-	mdd->mm = mm;
+	mmgrab(current->mm);
+	mdd->mm = current->mm;
+	atomic64_add(mdd->npages, &mdd->mm->pinned_vm);
 	return true;
 }
 
@@ -254,32 +249,48 @@ static void kgni_mdd_unaccount(struct kgni_mdd *mdd)
 {
 	atomic64_sub(mdd->npages, &mdd->mm->pinned_vm);
 	mmdrop(mdd->mm);
+	kgni_pages_uncharge(mdd->user, mdd->npages);
 }
 
-/* Is there a mapping behind every page? Asked before memory is set aside. */
-static bool kgni_range_mapped(u64 addr, unsigned long npages)
+/* What may be done with every page of a range: VM_READ, VM_WRITE, 0 if one is not mapped. */
+static unsigned long kgni_range_access(u64 addr, unsigned long npages)
 {
 	struct mm_struct *mm = current->mm;
 	u64 end = addr + ((u64)npages << PAGE_SHIFT);
+	unsigned long access = VM_READ | VM_WRITE;
 	struct vm_area_struct *vma;
 
 	mmap_read_lock(mm);
-	while (addr < end) {
+	while (addr < end && access) {
 		vma = find_vma(mm, addr);
 		if (!vma || vma->vm_start > addr)
-			break;
-		addr = vma->vm_end;
+			access = 0;
+		else
+			access &= vma->vm_flags;
+		addr = vma ? vma->vm_end : end;
 	}
 	mmap_read_unlock(mm);
-	return addr >= end;
+	return access;
+}
+
+/* Asked before memory is set aside for what cannot be pinned anyway. */
+static long kgni_mdd_check_access(const struct kgni_mdd *mdd)
+{
+	unsigned long access = kgni_range_access(mdd->base, mdd->npages);
+
+	if (!(access & VM_READ))
+		return GNI_RC_INVALID_PARAM;
+	if (kgni_mdd_writable(mdd) && !(access & VM_WRITE))
+		return GNI_RC_PERMISSION_ERROR;
+	return GNI_RC_SUCCESS;
 }
 
 static long kgni_mdd_get_pages(struct kgni_mdd *mdd)
 {
-	long rc;
+	long rc = kgni_mdd_check_access(mdd);
 
-	if (!kgni_range_mapped(mdd->base, mdd->npages))
-		return GNI_RC_INVALID_PARAM;
+	if (rc)
+		return rc;
 	if (mdd->npages > totalram_pages() || !kgni_mdd_account(mdd))
 		return GNI_RC_ERROR_RESOURCE;
 	mdd->pages = kvmalloc_array(mdd->npages, sizeof(*mdd->pages),
@@ -417,6 +428,7 @@ long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
 /* Take a registration away that nobody finds any more. */
 static void kgni_mdd_retire(struct kgni_mdd *mdd)
 {
+	WRITE_ONCE(mdd->dead, true);
 	if (!refcount_dec_and_test(&mdd->active))
 		wait_for_completion(&mdd->idle);
 	kgni_mdd_put_pages(mdd);

@@ -68,6 +68,8 @@ long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
 
 	if (arg->reserved)
 		return -EINVAL;
+	if (!f->writable)
+		return -EACCES;
 	mutex_lock(&f->lock);
 	rc = kgni_nic_attach_locked(f, arg);
 	mutex_unlock(&f->lock);

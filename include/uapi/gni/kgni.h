@@ -73,8 +73,8 @@ struct kgni_ioc_attach {
 /**
  * struct kgni_ioc_ptag - KGNI_IOC_GET_PTAG: the ptag that goes with a cookie
  * @cookie: cookie to look up
- * @ptag: out: its tag; one is allocated, and kept until this file closes or
- *	the job ends, where the cookie is new
+ * @ptag: out: its tag; where the cookie is new one is allocated and kept, at
+ *	least until this file closes
  */
 struct kgni_ioc_ptag {
 	__u32 cookie;
@@ -90,7 +90,7 @@ struct kgni_ioc_ptag {
  * @scope: KGNI_RES_DEVICE or KGNI_RES_JOB
  * @type: a gni_dev_res_t or gni_job_res_t, by @scope
  * @ptag: the job, for KGNI_RES_JOB
- * @available: out: device: how many are free; job: unused
+ * @available: out: how many are left
  * @reserved_count: out: device: set aside for jobs that are not running
  * @used: out: how many are taken
  * @total: out: device: how many there are; job: the limit
@@ -161,7 +161,7 @@ struct kgni_ioc_cq_wait {
  * @length: bytes
  * @flags: GNI_MEM_* bits
  * @cq: id of the queue for remote events, or 0
- * @vmdh_index: index in the MDD block, ~0 for none
+ * @vmdh_index: index in the MDD block; for a flag that is not built yet
  * @handle: out: the memory handle
  */
 struct kgni_ioc_mem_register {
