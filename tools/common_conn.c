@@ -66,6 +66,9 @@ static int make_queues(struct conn *c, uint32_t depth)
 		rc = GNI_CqCreate(c->nic->hndl, entries, 0, GNI_CQ_BLOCKING, NULL, NULL, &c->rx);
 	if (!rc)
 		rc = GNI_EpCreate(c->nic->hndl, c->tx, &c->ep);
+	if (rc == GNI_RC_ERROR_RESOURCE)
+		return fault_set(&c->fault, ST_DEVICE,
+				 "cannot create queues: raise the limit on locked memory (ulimit -l), or end other programs that use GNI");
 	return rc ? rc_fault(c, "cannot create queues and endpoint", rc) : ST_OK;
 }
 
