@@ -47,11 +47,13 @@ struct kgni_dgram {
 };
 
 static void kgni_dgram_lock(struct kgni_nic *nic)
+	__acquires(&nic->job->domain->lock)
 {
 	spin_lock(&nic->job->domain->lock);
 }
 
 static void kgni_dgram_unlock(struct kgni_nic *nic)
+	__releases(&nic->job->domain->lock)
 {
 	spin_unlock(&nic->job->domain->lock);
 }
