@@ -57,6 +57,26 @@ module:
 	$(Q)$(MAKE) -C '$(KDIR)' $(if $(V),V=$(V)) M='$(abspath $(KMOD_DIR))' KGNI_VERSION=$(VERSION) \
 		$(if $(filter 1,$(WERROR)),KGNI_WERROR=y) $(KMOD_ARGS) modules
 
+# KUnit suites linked with the driver's objects, where the kernel has KUnit.
+KUNIT_DIR ?= $(B)/kunit/$(if $(KVER),$(KVER),none)
+HAVE_KUNIT = $(shell grep -s '^CONFIG_KUNIT=' '$(KDIR)/include/config/auto.conf')
+
+.PHONY: kunit
+kunit: MAKEOVERRIDES :=
+kunit:
+ifeq ($(HAVE_KUNIT),)
+	$(call say,SKIP,kgni_test.ko: no KUnit in $(KDIR))
+else
+	$(Q)mkdir -p '$(KUNIT_DIR)/tests'
+	$(Q)ln -sfn '$(TOP)/tests/kunit/Kbuild' '$(KUNIT_DIR)/Kbuild'
+	$(Q)ln -sfn '$(TOP)/include' '$(KUNIT_DIR)/include'
+	$(Q)cp -rsnT '$(TOP)/kernel' '$(KUNIT_DIR)/kernel'
+	$(Q)cp -rsnT '$(TOP)/tests/kunit' '$(KUNIT_DIR)/tests/kunit'
+	$(Q)find '$(KUNIT_DIR)' -xtype l -delete
+	$(Q)$(MAKE) -C '$(KDIR)' $(if $(V),V=$(V)) M='$(abspath $(KUNIT_DIR))' KGNI_VERSION=$(VERSION) \
+		$(if $(filter 1,$(WERROR)),KGNI_WERROR=y) $(KMOD_ARGS) modules
+endif
+
 # --- user space: flags and rules ------------------------------------------------
 
 CORE_SRCS := $(wildcard kernel/core/*.c)
@@ -293,6 +313,7 @@ help:
 	@echo 'make             module, library, tools and tests, under build/'
 	@echo 'make deps        install the Debian packages that all of this needs'
 	@echo 'make module      kgni.ko for KDIR=$(KDIR)'
+	@echo 'make kunit       kgni_test.ko, its KUnit suites, if that kernel has KUnit'
 	@echo 'make lib tools tests'
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
 	@echo 'make check-debug the VM tests in a debug kernel, which debug-kernel builds'

@@ -78,11 +78,16 @@ unit_programs()
 
 check_unit()
 {
+	local script
+
 	echo "== unit tests"
 	make -j"$(nproc)" lib tests-unit
 	unit_programs
 	[ ! -e tests/unit/abi/run.sh ] ||
 		run_tap abi timeout -k 5 $unit_timeout tests/unit/abi/run.sh build
+	for script in Documentation/check-*.sh; do
+		[ ! -e "$script" ] || run_tap "$script" timeout -k 5 $unit_timeout "$script"
+	done
 }
 
 check_vm()

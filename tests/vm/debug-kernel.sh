@@ -12,12 +12,11 @@ package=linux-source-6.1
 tarball=/usr/src/$package.tar.xz
 config=$VM_SRC/debug.config
 
-# Of the source tree, what an x86 kernel without most drivers leaves out.
-unused=(arch/{alpha,arc,arm,arm64,csky,hexagon,ia64,loongarch,m68k,microblaze,mips,nios2}
-	arch/{openrisc,parisc,powerpc,riscv,s390,sh,sparc,xtensa} Documentation
-	'drivers/gpu/*.[ch]' 'drivers/media/*.[ch]' 'drivers/net/ethernet/*.[ch]'
-	'drivers/net/wireless/*.[ch]' 'drivers/scsi/*.[ch]' 'drivers/staging/*.[ch]'
-	'drivers/usb/*.[ch]' 'sound/*.[ch]' 'tools/perf' 'tools/testing')
+# What an x86 kernel without most drivers leaves out of the source tree, but for
+# the Kconfig files, which name each other.
+unused=('arch/[!x]*.[chS]' '*.dts' '*.dtsi' 'Documentation/*.*' 'drivers/gpu/*.[ch]' 'drivers/media/*.[ch]'
+	'drivers/net/ethernet/*.[ch]' 'drivers/net/wireless/*.[ch]' 'drivers/scsi/*.[ch]'
+	'drivers/staging/*.[ch]' 'drivers/usb/*.[ch]' 'sound/*.[ch]' tools/perf tools/testing)
 
 key()
 {
@@ -69,7 +68,7 @@ keep_headers()
 	mkdir "$1"
 	{
 		find . arch/x86 -maxdepth 1 -name 'Makefile*'
-		find include scripts arch/x86/include arch/x86/scripts -type f -o -type l
+		find include scripts arch/x86/include -type f -o -type l
 		echo arch/x86/Kbuild
 		echo tools/objtool/objtool
 		echo Module.symvers
@@ -85,14 +84,14 @@ if [ ! -e "$dir/vmlinuz" ]; then
 fi
 if [ ! -e "$dir/vmlinuz" ]; then
 	echo "building the debug kernel, once (log: ${dir#"$TOP/"}.log)" >&2
-	rm -rf "$VM_BUILD"/debug-work "$VM_BUILD"/debug-*.new
-	mkdir "$VM_BUILD/debug-work" "$dir.new"
+	rm -rf "$VM_BUILD"/debug.build "$VM_BUILD"/debug-*.new
+	mkdir "$VM_BUILD/debug.build" "$dir.new"
 	started=$SECONDS
-	(cd "$VM_BUILD/debug-work" && build "$dir.new") >"$dir.log" 2>&1 9>&- || {
+	(cd "$VM_BUILD/debug.build" && build "$dir.new") >"$dir.log" 2>&1 9>&- || {
 		tail -n 30 "$dir.log" >&2
 		die "the debug kernel does not build"
 	}
-	rm -rf "$VM_BUILD/debug-work"
+	rm -rf "$VM_BUILD/debug.build"
 	mv "$dir.log" "$dir.new/build.log"
 	mv "$dir.new" "$dir"
 	echo "built it in $((SECONDS - started)) s" >&2

@@ -88,7 +88,7 @@ add_base()
 	install -m 644 "$VM_SRC/guest-run.sh" "$root/vm/guest-run.sh"
 }
 
-# Kernel modules with what they depend on, and kgni.ko.
+# Kernel modules with what they depend on, kgni.ko, and kgni_test.ko if it is built.
 add_modules()
 {
 	local moddir=lib/modules/$kver name path
@@ -101,8 +101,9 @@ add_modules()
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u | while read -r path; do
 		install -D -m 644 "$path" "$root${path#"$kdir"}"
 	done
-	path=$BUILD/kmod/$kver/kgni.ko
-	[ ! -e "$path" ] || cp "$path" "$root/$moddir/extra/"
+	for path in "$BUILD/kmod/$kver/kgni.ko" "$BUILD/kunit/$kver/kgni_test.ko"; do
+		[ ! -e "$path" ] || cp "$path" "$root/$moddir/extra/"
+	done
 	/sbin/depmod -b "$root" "$kver"
 }
 

@@ -1,0 +1,430 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Atomic memory operations: what each command does, and that it is atomic.
+ * Needs two NICs.
+ */
+#include "common.h"
+
+#define GLOBAL	GNI_CQMODE_GLOBAL_EVENT
+#define GUARD	0x7777777777777777ULL
+
+enum op { ADD, AND, OR, XOR, SWAP, AX, CSWAP, MIN, MAX };
+
+struct command {
+	gni_fma_cmd_type_t cmd;
+	enum op op;
+	unsigned int size;
+	bool fetch;
+};
+
+/* First generation: 64 bits; the cached flavour does the same. */
+#define GEN1(name, op, fetch)						\
+	{ GNI_FMA_ATOMIC_##name, op, 8, fetch },			\
+	{ GNI_FMA_ATOMIC_##name##_C, op, 8, fetch }
+/* Second generation: 32 and 64 bits, plain and cached. */
+#define GEN2(name, op, fetch)						\
+	{ GNI_FMA_ATOMIC2_##name##_S, op, 4, fetch },			\
+	{ GNI_FMA_ATOMIC2_##name, op, 8, fetch },			\
+	{ GNI_FMA_ATOMIC2_##name##_SC, op, 4, fetch },			\
+	{ GNI_FMA_ATOMIC2_##name##_C, op, 8, fetch }
+
+static const struct command commands[] = {
+	GEN1(FADD, ADD, true), GEN1(FAND, AND, true), GEN1(FOR, OR, true),
+	GEN1(FXOR, XOR, true), GEN1(FAX, AX, true), GEN1(CSWAP, CSWAP, true),
+	GEN1(ADD, ADD, false), GEN1(AND, AND, false), GEN1(OR, OR, false),
+	GEN1(XOR, XOR, false), GEN1(AX, AX, false),
+	GEN2(FAND, AND, true), GEN2(FOR, OR, true), GEN2(FXOR, XOR, true),
+	GEN2(FSWAP, SWAP, true), GEN2(FAX, AX, true), GEN2(FCSWAP, CSWAP, true),
+	GEN2(FIMIN, MIN, true), GEN2(FIMAX, MAX, true), GEN2(FIADD, ADD, true),
+	GEN2(AND, AND, false), GEN2(OR, OR, false), GEN2(XOR, XOR, false),
+	GEN2(SWAP, SWAP, false), GEN2(AX, AX, false), GEN2(CSWAP, CSWAP, false),
+	GEN2(IMIN, MIN, false), GEN2(IMAX, MAX, false), GEN2(IADD, ADD, false),
+};
+
+static uint64_t expected(const struct command *c, uint64_t old, uint64_t a, uint64_t b)
+{
+	int64_t sold = c->size == 4 ? (int32_t)old : (int64_t)old;
+	int64_t sa = c->size == 4 ? (int32_t)a : (int64_t)a;
+
+	if (c->size == 4)
+		a = (uint32_t)a;
+	switch (c->op) {
+	case ADD: return old + a;
+	case AND: return old & a;
+	case OR: return old | a;
+	case XOR: return old ^ a;
+	case SWAP: return a;
+	case AX: return (old & a) ^ b;
+	case CSWAP: return old == a ? b : old;
+	case MIN: return sold < sa ? old : a;
+	case MAX: return sold > sa ? old : a;
+	}
+	return 0;
+}
+
+static void desc_amo(gni_post_descriptor_t *d, gni_fma_cmd_type_t cmd, void *local,
+		     const gni_mem_handle_t *lmh, const struct region *r, uint64_t offset,
+		     uint64_t len, uint64_t a, uint64_t b)
+{
+	desc_init(d, GNI_POST_AMO, GLOBAL);
+	desc_move(d, local, lmh, r, offset, len);
+	d->amo_cmd = cmd;
+	d->first_operand = a;
+	d->second_operand = b;
+}
+
+/* What is in memory, in the size of the command. */
+static uint64_t peek(const void *p, unsigned int size)
+{
+	return size == 4 ? *(const uint32_t *)p : *(const uint64_t *)p;
+}
+
+static const uint64_t values[] = {
+	0, 1, 5, ~0ULL, 0x7fffffff, 0x80000000, 0xffffffff, 0x123456789abcdef0,
+	0x7fffffffffffffff, 0x8000000000000000, 0xffffffff00000000,
+};
+
+struct amo_bench {
+	struct target t;
+	uint64_t *local;
+	gni_mem_handle_t lmh;
+};
+
+static void amo_open(struct amo_bench *b, enum layout layout)
+{
+	target_open(&b->t, layout, PAGE, 0, GNI_CDM_MODE_CACHED_AMO_ENABLED);
+	b->local = map_private(PAGE);
+	mem_open(&b->t.n, b->local, PAGE, NULL, 0, &b->lmh);
+}
+
+static void try_command(struct amo_bench *b, const struct command *c, uint64_t old, uint64_t first,
+			uint64_t second, unsigned int count)
+{
+	/* The operand may lie in either half of a quadword. */
+	unsigned int offset = 64 + (c->size == 4 ? 4 * (count & 1) : 0), i;
+	unsigned char *at = b->t.mem + offset;
+	gni_post_descriptor_t d;
+	uint64_t want;
+
+	for (i = 0; i < PAGE / 8; i++) {
+		((uint64_t *)b->t.mem)[i] = GUARD;
+		b->local[i] = GUARD;
+	}
+	for (i = 0; i < count; i++) {
+		uint64_t v = old + i;
+
+		memcpy(at + i * c->size, &v, c->size);
+	}
+	desc_amo(&d, c->cmd, (char *)b->local + offset, c->fetch ? &b->lmh : NULL, &b->t.r, offset,
+		 count * c->size, first, second);
+	is_rc(post_wait(b->t.ep, b->t.n.tx, &d), GNI_RC_SUCCESS, "command %#x", c->cmd);
+	for (i = 0; i < count; i++) {
+		uint64_t was = c->size == 4 ? (uint32_t)(old + i) : old + i;
+
+		want = expected(c, was, first, second);
+		if (c->size == 4)
+			want = (uint32_t)want;
+		is_u64(peek(at + i * c->size, c->size), want, "command %#x(%#llx, %#llx) on %#llx",
+		       c->cmd, (unsigned long long)first, (unsigned long long)second,
+		       (unsigned long long)was);
+		if (c->fetch)
+			is_u64(peek((char *)b->local + offset + i * c->size, c->size), was,
+			       "command %#x fetches", c->cmd);
+	}
+	/* Nothing else has changed, on either side. */
+	memset(at, 0x77, count * c->size);
+	ok(all_bytes(b->t.mem, PAGE, 0x77), "command %#x, around the target", c->cmd);
+	if (c->fetch)
+		memset((char *)b->local + offset, 0x77, count * c->size);
+	ok(all_bytes(b->local, PAGE, 0x77), "command %#x, around the result", c->cmd);
+}
+
+static void test_commands(enum layout layout)
+{
+	uint32_t seed = 0x1234567;
+	struct amo_bench b;
+	unsigned int i, j;
+
+	amo_open(&b, layout);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		const struct command *c = &commands[i];
+
+		for (j = 0; j < ARRAY_SIZE(values); j++) {
+			uint64_t old = values[j];
+			uint64_t first = values[rnd(&seed) % ARRAY_SIZE(values)];
+			uint64_t second = values[rnd(&seed) % ARRAY_SIZE(values)];
+
+			/* A compare and swap that succeeds: garbage above 32 bits is ignored. */
+			if (c->op == CSWAP && j & 1)
+				first = c->size == 4 ? old ^ 0xabcd000000000000 : old;
+			try_command(&b, c, old, first, second, 1 + (j & 1));
+		}
+		try_command(&b, c, 100, 50, 3, 16);
+	}
+	target_close(&b.t);
+}
+ALL_LAYOUTS(test_commands)
+
+static void test_alignment(void)
+{
+	struct amo_bench b;
+	gni_post_descriptor_t d;
+	unsigned int i;
+	static const struct {
+		gni_fma_cmd_type_t cmd;
+		unsigned int remote, local, len;
+		gni_return_t rc;
+	} t[] = {
+		{ GNI_FMA_ATOMIC_ADD, 4, 0, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_ADD, 1, 0, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_ADD, 0, 0, 4, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_ADD, 0, 0, 12, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_ADD, 0, 0, 0, GNI_RC_INVALID_PARAM },
+		{ GNI_FMA_ATOMIC_ADD, 0, 3, 8, GNI_RC_SUCCESS },
+		{ GNI_FMA_ATOMIC_FADD, 0, 4, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_FADD, 0, 1, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC_FADD, 4, 0, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_IADD_S, 2, 0, 4, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_IADD_S, 0, 0, 2, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_IADD_S, 0, 0, 6, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_IADD_S, 4, 0, 4, GNI_RC_SUCCESS },
+		{ GNI_FMA_ATOMIC2_FIADD_S, 4, 2, 4, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_FIADD_S, 4, 4, 4, GNI_RC_SUCCESS },
+	};
+
+	amo_open(&b, SELF);
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		desc_amo(&d, t[i].cmd, (char *)b.local + t[i].local, &b.lmh, &b.t.r, t[i].remote,
+			 t[i].len, 1, 0);
+		is_rc(post_wait(b.t.ep, b.t.n.tx, &d), t[i].rc, "try %u", i);
+		if (t[i].rc != GNI_RC_SUCCESS)
+			ok(all_bytes(b.t.mem, PAGE, 0), "try %u", i);
+		memset(b.t.mem, 0, PAGE);
+	}
+	is_empty(b.t.n.tx);
+}
+
+static bool known(uint32_t cmd)
+{
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (commands[i].cmd == cmd)
+			return true;
+	}
+	return false;
+}
+
+/* Every other code, those of floating point among them. */
+static void test_refused(void)
+{
+	struct amo_bench b;
+	gni_post_descriptor_t d;
+	uint32_t cmd;
+
+	ok(!known(GNI_FMA_ATOMIC2_FPADD) && !known(GNI_FMA_ATOMIC2_FFPMIN_SC));
+	amo_open(&b, SELF);
+	for (cmd = 0; cmd < 0x800; cmd++) {
+		if (known(cmd))
+			continue;
+		desc_amo(&d, cmd, b.local, &b.lmh, &b.t.r, 0, 8, 1, 2);
+		is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM, "command %#x", cmd);
+	}
+	desc_amo(&d, 0xffffffff, b.local, &b.lmh, &b.t.r, 0, 8, 1, 2);
+	is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM);
+	ok(all_bytes(b.t.mem, PAGE, 0) && all_bytes(b.local, PAGE, 0));
+	is_empty(b.t.n.tx);
+}
+
+static void test_local(void)
+{
+	gni_mem_handle_t zero = { 0 }, ro;
+	struct amo_bench b;
+	gni_post_descriptor_t d;
+
+	amo_open(&b, SELF);
+	mem_open(&b.t.n, b.local, PAGE, NULL, GNI_MEM_READ_ONLY, &ro);
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, b.local, &zero, &b.t.r, 0, 8, 1, 0);
+	is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM);
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, b.local, &ro, &b.t.r, 0, 8, 1, 0);
+	is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_PERMISSION_ERROR);
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, (char *)b.local + PAGE, &b.lmh, &b.t.r, 0, 8, 1, 0);
+	is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM);
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, (char *)b.local + PAGE - 8, &b.lmh, &b.t.r, 0, 16, 1, 0);
+	is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM);
+	ok(all_bytes(b.t.mem, PAGE, 0));
+	is_empty(b.t.n.tx);
+}
+
+static void test_target_errors(enum layout layout)
+{
+	struct amo_bench b;
+	gni_post_descriptor_t d;
+	gni_cq_entry_t e;
+
+	amo_open(&b, layout);
+	desc_amo(&d, GNI_FMA_ATOMIC_ADD, NULL, NULL, &b.t.r, PAGE - 8, 16, 1, 0);
+	is_rc(post_wait(b.t.ep, b.t.n.tx, &d), GNI_RC_TRANSACTION_ERROR, "over the end");
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, b.local, &b.lmh, &b.t.r, PAGE, 8, 1, 0);
+	is_rc(post_wait(b.t.ep, b.t.n.tx, &d), GNI_RC_TRANSACTION_ERROR, "after the end");
+	desc_amo(&d, GNI_FMA_ATOMIC_ADD, NULL, NULL, &b.t.r, 0, 8, 5, 0);
+	d.cq_mode = GLOBAL | GNI_CQMODE_REMOTE_EVENT;
+	is_rc(post_wait(b.t.ep, b.t.n.tx, &d), GNI_RC_SUCCESS);
+	is_rc(target_event(&b.t, &e), GNI_RC_SUCCESS);
+	is_u64(gni_cq_get_rem_inst_id(e), INITIATOR_ID);
+	is_u64(*(uint64_t *)b.t.mem, 5);
+	*(uint64_t *)b.t.mem = 0;
+	is_rc(target_deregister(&b.t), GNI_RC_SUCCESS);
+	desc_amo(&d, GNI_FMA_ATOMIC_FADD, b.local, &b.lmh, &b.t.r, 0, 8, 1, 0);
+	is_rc(post_wait(b.t.ep, b.t.n.tx, &d), GNI_RC_TRANSACTION_ERROR, "deregistered");
+	ok(all_bytes(b.t.mem, PAGE, 0) && all_bytes(b.local, PAGE, 0));
+	target_close(&b.t);
+}
+ALL_LAYOUTS(test_target_errors)
+
+/* --- atomicity ----------------------------------------------------------------------- */
+
+#define WORKERS	4
+#define ADDS	1500
+
+static struct target shared;
+static unsigned char *seen;
+
+/* word 0: FADD, word 1: ADD, word 2 (32 bits each): IADD_S and XOR_S */
+static void adder(void *arg)
+{
+	int who = *(int *)arg, i;
+	gni_mem_handle_t lmh;
+	gni_post_descriptor_t d;
+	gni_ep_handle_t ep;
+	uint64_t *local = map_private(PAGE);
+	struct nic n;
+
+	nic_open(&n, who & 1, who + 10);
+	ep = ep_open(&n, shared.r.pe, TARGET_ID);
+	mem_open(&n, local, PAGE, NULL, 0, &lmh);
+	give(0);
+	take(1);
+	for (i = 0; i < ADDS; i++) {
+		desc_amo(&d, GNI_FMA_ATOMIC_FADD, local, &lmh, &shared.r, 0, 8, 1, 0);
+		is_rc(post_wait(ep, n.tx, &d), GNI_RC_SUCCESS);
+		ok(*local < (WORKERS + 1) * ADDS);
+		ok(!__atomic_exchange_n(&seen[*local], 1, __ATOMIC_RELAXED), "%llu twice",
+		   (unsigned long long)*local);
+		desc_amo(&d, GNI_FMA_ATOMIC_ADD, NULL, NULL, &shared.r, 8, 8, 1ULL << 32, 0);
+		d.cq_mode = GNI_CQMODE_SILENT;
+		is_rc(GNI_PostFma(ep, &d), GNI_RC_SUCCESS);
+		desc_amo(&d, GNI_FMA_ATOMIC2_IADD_S, NULL, NULL, &shared.r, 16, 4, 3, 0);
+		d.cq_mode = GNI_CQMODE_SILENT;
+		is_rc(GNI_PostFma(ep, &d), GNI_RC_SUCCESS);
+		desc_amo(&d, GNI_FMA_ATOMIC2_XOR_S, NULL, NULL, &shared.r, 20, 4, 1U << who, 0);
+		d.cq_mode = GNI_CQMODE_SILENT;
+		is_rc(GNI_PostFma(ep, &d), GNI_RC_SUCCESS);
+	}
+}
+
+/* Processes on two NICs, and the CPU in between. */
+static void test_atomic(void)
+{
+	uint64_t *word, old;
+	pid_t pid[WORKERS];
+	int i;
+
+	seen = map_shared((WORKERS + 1) * ADDS);
+	target_open(&shared, SELF, PAGE, 0, 0);
+	word = (uint64_t *)shared.mem;
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = peer(adder, &i);
+	for (i = 0; i < WORKERS; i++)
+		take(0);
+	for (i = 0; i < WORKERS; i++)
+		give(1);
+	for (i = 0; i < ADDS; i++) {
+		old = __atomic_fetch_add(&word[0], 1, __ATOMIC_SEQ_CST);
+		ok(!__atomic_exchange_n(&seen[old], 1, __ATOMIC_RELAXED), "%llu twice",
+		   (unsigned long long)old);
+		__atomic_fetch_add(&word[1], 1, __ATOMIC_SEQ_CST);
+		__atomic_fetch_add((uint32_t *)&word[2], 5, __ATOMIC_SEQ_CST);
+		__atomic_fetch_xor((uint32_t *)&word[2] + 1, 1U << 31, __ATOMIC_SEQ_CST);
+		if (!(i % 50))
+			nap();
+	}
+	for (i = 0; i < WORKERS; i++)
+		reap(pid[i]);
+	is_u64(word[0], (WORKERS + 1) * ADDS);
+	is_u64(word[1], ((uint64_t)WORKERS * ADDS << 32) + ADDS);
+	is_u64(((uint32_t *)word)[4], 3 * WORKERS * ADDS + 5 * ADDS);
+	is_u64(((uint32_t *)word)[5], ADDS & 1 ? 1U << 31 | ((1 << WORKERS) - 1) : 0);
+	ok(all_bytes(seen, (WORKERS + 1) * ADDS, 1));
+}
+
+#define LOCKS	150
+
+/* A lock at 0, a counter at 64 that is read and written by get and put. */
+static void locker(void *arg)
+{
+	int who = *(int *)arg, i;
+	gni_mem_handle_t lmh;
+	gni_post_descriptor_t d;
+	gni_ep_handle_t ep;
+	uint64_t *local = map_private(PAGE);
+	struct nic n;
+
+	nic_open(&n, 0, who + 10);
+	ep = ep_open(&n, shared.r.pe, TARGET_ID);
+	mem_open(&n, local, PAGE, NULL, 0, &lmh);
+	give(0);
+	take(1);
+	for (i = 0; i < LOCKS; i++) {
+		do {
+			desc_amo(&d, GNI_FMA_ATOMIC_CSWAP, local, &lmh, &shared.r, 0, 8, 0,
+				 who + 1);
+			must_do(post_wait(ep, n.tx, &d));
+			if (*local)
+				sched_yield();
+		} while (*local);
+		desc_init(&d, GNI_POST_FMA_GET, GLOBAL);
+		desc_move(&d, local + 8, &lmh, &shared.r, 64, 8);
+		must_do(post_wait(ep, n.tx, &d));
+		local[8]++;
+		desc_init(&d, GNI_POST_FMA_PUT, GLOBAL);
+		desc_move(&d, local + 8, NULL, &shared.r, 64, 8);
+		must_do(post_wait(ep, n.tx, &d));
+		desc_amo(&d, GNI_FMA_ATOMIC2_FSWAP, local, &lmh, &shared.r, 0, 8, 0, 0);
+		must_do(post_wait(ep, n.tx, &d));
+		is_u64(*local, who + 1, "the lock was ours");
+	}
+}
+
+static void test_lock(void)
+{
+	pid_t pid[WORKERS];
+	int i;
+
+	target_open(&shared, SELF, PAGE, 0, 0);
+	for (i = 0; i < WORKERS; i++)
+		pid[i] = peer(locker, &i);
+	for (i = 0; i < WORKERS; i++)
+		take(0);
+	for (i = 0; i < WORKERS; i++)
+		give(1);
+	for (i = 0; i < WORKERS; i++)
+		reap(pid[i]);
+	is_u64(((uint64_t *)shared.mem)[8], WORKERS * LOCKS);
+	is_u64(((uint64_t *)shared.mem)[0], 0);
+}
+
+static const struct test tests[] = {
+	CASES("every command", test_commands),
+	CASE("alignment and length", test_alignment),
+	CASE("codes that are no commands, and floating point", test_refused),
+	CASE("where the result goes", test_local),
+	CASES("errors at the target", test_target_errors),
+	CASE("atomic: four processes, two NICs and the CPU", test_atomic, 60),
+	CASE("a lock of compare and swap", test_lock, 60),
+};
+
+int main(void)
+{
+	return RUN_TESTS(tests);
+}
