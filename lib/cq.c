@@ -231,6 +231,15 @@ void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep)
 	pthread_mutex_unlock(&cq->slot.lock);
 }
 
+/* The slot of a queue that was destroyed long ago is used again. */
+void ugni_cq_recycle(void *obj)
+{
+	struct gni_cq *cq = obj;
+
+	if (cq->ring.ring)
+		ugni_sys_unmap(cq->ring.ring, cq->map_length);
+}
+
 /* Called with the queue locked; unlocks it. */
 static void cq_destroy(struct gni_cq *cq)
 {
@@ -239,7 +248,7 @@ static void cq_destroy(struct gni_cq *cq)
 	ugni_retire(&ugni_cqs, cq);
 	ugni_call(cq->nic->fd, KGNI_IOC_CQ_DESTROY, &arg);
 	if (cq->ring.ring)
-		ugni_sys_unmap(cq->ring.ring, cq->map_length);
+		ugni_sys_vacate(cq->ring.ring, cq->map_length);
 	forget_requests(cq, NULL);
 	ugni_reqs_destroy(&cq->reqs);
 	ugni_unlock(cq);

@@ -23,19 +23,20 @@
 /* So many slots rest before one is used again. */
 #define RESTING		256
 
-#define ARENA(magic_, shift_, max_) {			\
+#define ARENA(magic_, shift_, max_, recycle_) {		\
 	.magic = (magic_),				\
 	.shift = (shift_),				\
 	.max = (max_),					\
+	.recycle = (recycle_),				\
 	.lock = PTHREAD_MUTEX_INITIALIZER,		\
 	.free_head = UGNI_NONE,				\
 	.free_tail = UGNI_NONE,				\
 }
 
-struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14);
-struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16);
-struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21);
-struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16);
+struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14, NULL);
+struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, NULL);
+struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
+struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
@@ -167,6 +168,8 @@ void *ugni_alloc(struct ugni_arena *a)
 	if (!s)
 		s = arena_take_free(a);
 	pthread_mutex_unlock(&a->lock);
+	if (s && a->recycle)
+		a->recycle(s);
 	if (s)
 		memset(s + 1, 0, (1UL << a->shift) - sizeof(*s));
 	return s;

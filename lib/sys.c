@@ -29,16 +29,23 @@ bool ugni_sys_exists(u32 device)
 int ugni_sys_open(u32 device)
 {
 	char path[32];
-	int fd;
+	int fd, state;
 
 	device_path(path, sizeof(path), device);
+	/* Callers hold locks, and open() and close() are where a thread may end. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	fd = open(path, O_RDWR | O_CLOEXEC);
+	pthread_setcancelstate(state, NULL);
 	return fd < 0 ? -errno : fd;
 }
 
 void ugni_sys_close(int fd)
 {
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
 	close(fd);
+	pthread_setcancelstate(state, NULL);
 }
 
 /* Return: a gni_return_t, or -errno. */
@@ -49,7 +56,6 @@ int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return ret < 0 ? -errno : ret;
 }
 
-/* A child process has no business in the ring: its consumer is the parent. */
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error)
 {
 	void *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);
@@ -58,8 +64,14 @@ void *ugni_sys_map(int fd, u64 offset, u64 length, int *error)
 		*error = -errno;
 		return NULL;
 	}
-	madvise(mem, length, MADV_DONTFORK);
 	return mem;
+}
+
+/* Give the memory back but keep the addresses: who still looks there sees zeros. */
+void ugni_sys_vacate(void *mem, u64 length)
+{
+	mmap(mem, length, PROT_READ | PROT_WRITE,
+	     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_FIXED, -1, 0);
 }
 
 void ugni_sys_unmap(void *mem, u64 length)

@@ -61,6 +61,7 @@ struct ugni_slot {
  * @magic: marks a live object
  * @shift: log2 of the size of a slot
  * @max: how many slots there may be
+ * @recycle: frees what a retired object still has, before its slot is used again
  * @base: address of the first slot; set before @committed
  * @committed: bytes from @base on that may be touched; only grows
  * @lock: guards what follows
@@ -73,6 +74,7 @@ struct ugni_arena {
 	u32 magic;
 	u32 shift;
 	u32 max;
+	void (*recycle)(void *obj);
 	uintptr_t base;
 	size_t committed;
 	pthread_mutex_t lock;
@@ -250,7 +252,8 @@ struct gni_nic {
  * @posting: posts that will be told here and are inside the driver; atomic
  * @lost: an overrun was handed out, and requests may wait for lost events
  * @ring: the ring; @ring.ring is NULL for an unmanaged queue
- * @map_length: bytes of its mapping
+ * @map_length: bytes of its mapping, which stays, vacated, until the slot is
+ *	used again: threads look there without a lock
  * @handler: called for every entry that is handed out, or NULL
  * @context: handed to it
  * @reqs: transactions that will complete here
@@ -333,6 +336,7 @@ void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc);
 void ugni_cq_settle(struct gni_cq *cq);
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_destroy_all(const struct gni_nic *nic);
+void ugni_cq_recycle(void *obj);
 
 /* A queue that transactions can be told of: events of others vanish. */
 static inline bool ugni_cq_tells(const struct gni_cq *cq)
@@ -360,6 +364,7 @@ int ugni_sys_open(u32 device);
 void ugni_sys_close(int fd);
 int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg);
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
+void ugni_sys_vacate(void *mem, u64 length);
 void ugni_sys_unmap(void *mem, u64 length);
 
 #endif /* _UGNI_H */
