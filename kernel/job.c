@@ -232,21 +232,20 @@ static bool kgni_job_allowed(const struct kgni_job *job)
 	return uid_eq(job->uid, current_euid()) || capable(CAP_SYS_ADMIN);
 }
 
-/* A job with this cookie, one of the caller's own if there is one. */
+/*
+ * The caller's own job with this cookie. One of another user is no match, not
+ * for root either: who joins a job opens memory to it, and must say so by the
+ * ptag.
+ */
 static struct kgni_job *kgni_job_by_cookie(struct kgni_device *dev, u32 cookie)
 {
-	struct kgni_job *job, *other = NULL;
+	struct kgni_job *job;
 	unsigned long ptag;
 
-	xa_for_each(&dev->jobs, ptag, job) {
-		if (job->cookie != cookie)
-			continue;
-		if (uid_eq(job->uid, current_euid()))
+	xa_for_each(&dev->jobs, ptag, job)
+		if (job->cookie == cookie && uid_eq(job->uid, current_euid()))
 			return job;
-		if (!other)
-			other = job;
-	}
-	return other;
+	return NULL;
 }
 
 /* The lowest user ptag that no job has, 0 if all are taken. */
@@ -415,8 +414,6 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
 	mutex_lock(&f->lock);
 	mutex_lock(&dev->lock);
 	rc = kgni_job_find_or_new(dev, GNI_FIND_ALLOC_PTAG, arg->cookie, &job);
-	if (rc == GNI_RC_PERMISSION_ERROR)
-		rc = GNI_RC_NO_MATCH;
 	if (!rc) {
 		arg->ptag = job->ptag;
 		if (!job->refs)

@@ -246,11 +246,14 @@ static void test_ptags_run_out(void)
 
 static void user_attaches(void *arg)
 {
+	uint8_t ptag = 0;
+
 	(void)arg;
 	become_user();
 	is_rc(try_attach(PTAG, COOKIE), GNI_RC_PERMISSION_ERROR, "root's job by tag");
-	is_rc(try_attach(GNI_FIND_ALLOC_PTAG, COOKIE), GNI_RC_PERMISSION_ERROR,
-	      "root's job by cookie");
+	is_rc(try_attach(GNI_FIND_ALLOC_PTAG, COOKIE), GNI_RC_SUCCESS, "a job of its own");
+	is_rc(GNI_GetPtag(0, COOKIE, &ptag), GNI_RC_SUCCESS);
+	ok(ptag != PTAG, "root's cookie leads to root's job: tag %u", ptag);
 	is_rc(try_attach(GNI_FIND_ALLOC_PTAG, OTHER_COOKIE), GNI_RC_SUCCESS, "a job of its own");
 }
 
@@ -269,7 +272,7 @@ static void user_holds_job(void *arg)
 
 	(void)arg;
 	become_user();
-	cdm = cdm_open(1, GNI_FIND_ALLOC_PTAG, COOKIE, 0);
+	cdm = cdm_open(1, PTAG, COOKIE, 0);
 	is_rc(attach(cdm, 0), GNI_RC_SUCCESS);
 	give(0);
 	take(1);
@@ -278,9 +281,14 @@ static void user_holds_job(void *arg)
 static void test_root_joins(void)
 {
 	pid_t pid = peer(user_holds_job, NULL);
+	uint8_t ptag = 0;
 
 	take(0);
+	is_rc(try_attach(PTAG, COOKIE), GNI_RC_SUCCESS, "root joins by tag");
+	/* But is not lured in by a cookie. */
 	is_rc(try_attach(GNI_FIND_ALLOC_PTAG, COOKIE), GNI_RC_SUCCESS);
+	is_rc(GNI_GetPtag(0, COOKIE, &ptag), GNI_RC_SUCCESS);
+	ok(ptag != PTAG, "the user's cookie leads to the user's job: tag %u", ptag);
 	give(1);
 	reap(pid);
 }
