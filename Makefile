@@ -85,6 +85,7 @@ TOOL_COMMON := $(wildcard tools/common*.c)
 TOOL_SRCS := $(filter-out $(TOOL_COMMON),$(wildcard tools/*.c))
 UNIT_COMMON := $(wildcard tests/unit/common*.c)
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
+FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
 VM_COMMON := $(wildcard tests/vm/progs/common*.c)
 VM_SRCS := $(filter-out $(VM_COMMON),$(wildcard tests/vm/progs/*.c))
 
@@ -100,6 +101,9 @@ base_cflags := -std=gnu11 $(CFLAGS) -Wall -Wextra $(if $(filter 1,$(WERROR)),-We
 	-D_GNU_SOURCE -DCRAY_CONFIG_GHAL_ARIES -DKGNI_VERSION='"$(VERSION)"' $(INCLUDES)
 depflags = -MMD -MP -MF $(@:.o=.d)
 asan_cflags := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+# The fuzz targets' compiler has libFuzzer.
+FUZZ_CC ?= clang
+fuzz_sanitize := address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 # TSan does not model fences; what it makes of the ring's is for its tests to say.
 tsan_cflags := -fsanitize=thread -fno-omit-frame-pointer -Wno-tsan
 
@@ -134,6 +138,12 @@ $(B)/tsan/%.o: %.c Makefile $(FLAGS_FILE)
 	@mkdir -p $(@D)
 	$(call say,CC TSAN,$<)
 	$(Q)$(CC) $(base_cflags) $(CPPFLAGS) $(tsan_cflags) $(unit_cflags) $(depflags) -c -o $@ $<
+
+$(B)/fuzz/obj/%.o: %.c Makefile $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call say,CC FUZZ,$<)
+	$(Q)$(FUZZ_CC) $(base_cflags) $(CPPFLAGS) -fsanitize=fuzzer-no-link,$(fuzz_sanitize) \
+		-Ilib -Itests/unit -Itests/fuzz $(depflags) -c -o $@ $<
 
 $(B)/%.a:
 	@mkdir -p $(@D)
@@ -187,10 +197,13 @@ UNIT_ASAN := $(patsubst tests/unit/%.c,$(B)/tests/asan/%,$(UNIT_SRCS))
 UNIT_TSAN := $(patsubst %,$(B)/tests/tsan/%,$(TSAN_TESTS))
 VM_PROGS := $(patsubst tests/vm/progs/%.c,$(B)/tests/vm/%,$(VM_SRCS))
 
-.PHONY: tests tests-unit tests-vm
+FUZZ_PROGS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRCS))
+
+.PHONY: tests tests-unit tests-vm tests-fuzz
 tests: tests-unit tests-vm
 tests-unit: $(UNIT_ASAN) $(UNIT_TSAN)
 tests-vm: $(VM_PROGS)
+tests-fuzz: $(FUZZ_PROGS)
 
 $(B)/asan/libugni.a: $(call objs,asan,$(LIB_SRCS))
 $(B)/tsan/libugni.a: $(call objs,tsan,$(LIB_SRCS))
@@ -206,6 +219,14 @@ $(UNIT_TSAN): $(B)/tests/tsan/%: $(B)/tsan/tests/unit/%.o $(call objs,tsan,$(UNI
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(tsan_cflags) $(LDFLAGS) $(UNIT_LDFLAGS_$*) -o $@ $^ $(unit_link)
 
+$(B)/fuzz/libugni.a: $(call objs,fuzz/obj,$(LIB_SRCS))
+
+$(FUZZ_PROGS): $(B)/fuzz/%: $(B)/fuzz/obj/tests/fuzz/%.o $(B)/fuzz/libugni.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)
+	$(Q)$(FUZZ_CC) $(CFLAGS) -fsanitize=fuzzer,$(fuzz_sanitize) $(LDFLAGS) -o $@ $^ \
+		-lcmocka -lpthread
+
 vm_common := $(if $(VM_COMMON),$(B)/obj/tests/vm/progs/common.a)
 $(B)/obj/tests/vm/progs/common.a: $(call objs,obj,$(VM_COMMON))
 
@@ -216,7 +237,7 @@ $(VM_PROGS): $(B)/tests/vm/%: $(B)/obj/tests/vm/progs/%.o $(vm_common) $(ugni_de
 
 # Keep objects of chained rules, and read what the compiler found they include.
 .SECONDARY:
--include $(shell find $(B)/obj $(B)/asan $(B)/tsan -name '*.d' 2>/dev/null)
+-include $(shell find $(B)/obj $(B)/asan $(B)/tsan $(B)/fuzz/obj -name '*.d' 2>/dev/null)
 
 # --- running ------------------------------------------------------------------
 
@@ -224,10 +245,10 @@ $(VM_PROGS): $(B)/tests/vm/%: $(B)/obj/tests/vm/progs/%.o $(vm_common) $(ugni_de
 # it builds in a make of its own.
 .PHONY: deps demo check check-unit check-vm lint
 deps:
-	$(Q)tests/vm/deps.sh build vm lint
+	$(Q)tests/vm/deps.sh build vm lint fuzz
 
 check check-unit check-vm:
-	$(Q)tests/vm/deps.sh build $(if $(filter check-unit,$@),,vm)
+	$(Q)tests/vm/deps.sh build $(if $(filter check-unit,$@),,vm) $(if $(filter check-vm,$@),,fuzz)
 	$(Q)tests/check.sh $(if $(filter check,$@),unit vm,$(@:check-%=%))
 
 # The VM tests again under KASAN, lockdep and more; the first time builds that kernel.
@@ -241,8 +262,16 @@ check-debug:
 	$(Q)tests/vm/deps.sh build vm debug
 	$(Q)tests/check.sh debug
 
+# Look for new inputs that break something; all targets share the time.
+.PHONY: fuzz
+SECONDS ?= 60
+fuzz:
+	$(Q)tests/vm/deps.sh build fuzz
+	$(Q)$(MAKE) tests-fuzz
+	$(Q)tests/fuzz/run.sh $(SECONDS)
+
 lint:
-	$(Q)tests/vm/deps.sh build lint
+	$(Q)tests/vm/deps.sh build lint fuzz
 	$(Q)tests/check.sh lint
 
 demo:
@@ -317,6 +346,7 @@ help:
 	@echo 'make lib tools tests'
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
 	@echo 'make check-debug the VM tests in a debug kernel, which debug-kernel builds'
+	@echo 'make fuzz        look for bugs in kernel/core/ and lib/ with libFuzzer; SECONDS=60'
 	@echo 'make lint        checkpatch, sparse, W=1 and -Werror builds, shellcheck'
 	@echo 'make demo        boot a VM that runs tools/demo.sh'
 	@echo 'make install     DESTDIR= PREFIX=/usr LIBDIR=PREFIX/lib; also uninstall,'

@@ -81,8 +81,9 @@ check_unit()
 	local script
 
 	echo "== unit tests"
-	make -j"$(nproc)" lib tests-unit
+	make -j"$(nproc)" lib tests-unit tests-fuzz
 	unit_programs
+	run_tap fuzz timeout -k 5 $unit_timeout tests/fuzz/run.sh --check
 	[ ! -e tests/unit/abi/run.sh ] ||
 		run_tap abi timeout -k 5 $unit_timeout tests/unit/abi/run.sh build
 	for script in Documentation/check-*.sh; do

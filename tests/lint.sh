@@ -147,7 +147,7 @@ module_warnings()
 
 user_warnings()
 {
-	make -j"$(nproc)" B=build/lint WERROR=1 lib tools tests
+	make -j"$(nproc)" B=build/lint WERROR=1 lib tools tests tests-fuzz
 }
 
 scripts()

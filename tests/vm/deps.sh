@@ -3,7 +3,7 @@
 # Installs the Debian packages that the build, the VM tests and the lint step
 # need. Leaves apt alone where everything is there already.
 #
-#	tests/vm/deps.sh [build] [vm] [debug] [lint]
+#	tests/vm/deps.sh [build] [vm] [debug] [lint] [fuzz]
 set -euo pipefail
 # shellcheck source=tests/vm/env.sh
 . "$(dirname "$0")/env.sh"
@@ -12,6 +12,7 @@ build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev uti
 vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
 lint_packages=(git sparse shellcheck perl xz-utils)
+fuzz_packages=(clang libclang-rt-14-dev)
 
 have_package()
 {
@@ -71,7 +72,8 @@ for mode in $modes; do
 	vm) packages+=("${vm_packages[@]}") ;;
 	debug) packages+=("${debug_packages[@]}") ;;
 	lint) packages+=("${lint_packages[@]}") ;;
-	*) die "unknown mode '$mode': build, vm, debug or lint" ;;
+	fuzz) packages+=("${fuzz_packages[@]}") ;;
+	*) die "unknown mode '$mode': build, vm, debug, lint or fuzz" ;;
 	esac
 done
 

@@ -37,6 +37,11 @@ watchdog()
 	poweroff -f
 }
 
+kgni_loaded()
+{
+	grep -q '^kgni ' /proc/modules
+}
+
 # The rest is for the debug kernel, see debug.config; others lack these files.
 leaks=/sys/kernel/debug/kmemleak
 warn_once=/sys/kernel/debug/clear_warn_once
@@ -55,9 +60,13 @@ forget_leaks()
 	[ ! -w $leaks ] || echo clear > $leaks
 }
 
+# Loaded anew, kgni.ko lies where it lay, and traces have its names.
 show_leaks()
 {
-	[ ! -r $leaks ] || sed "s/^/@@$token dmesg <4>/" $leaks
+	[ -r $leaks ] && grep -q . $leaks || return
+	kgni_loaded || insmod "/lib/modules/$(uname -r)/extra/kgni.ko" 2>/dev/null
+	grep -v '^    [0-9a-f][0-9a-f] ' $leaks | sed "s/^/@@$token bad /"
+	rmmod kgni 2>/dev/null
 }
 
 # Its first complaint switches lockdep off for good.
@@ -83,11 +92,11 @@ run_one()
 	# Process 1's kill -1 spares only itself: no test leaves processes behind.
 	kill -9 -1
 	wait "$watchdog_pid" 2>/dev/null
-	if grep -q '^kgni ' /proc/modules && ! rmmod kgni; then
-		say "stuck kgni.ko can't be unloaded after the test"
+	if kgni_loaded && ! rmmod kgni; then
+		say "bad kgni.ko can't be unloaded after the test"
 	fi
 	if [ -z "$was_off" ] && lockdep_off; then
-		say "stuck lockdep switched itself off: what follows runs without it"
+		say "bad lockdep has switched itself off: what follows runs without it"
 	fi
 	find_leaks
 	echo

@@ -60,6 +60,7 @@ begin_test()
 	: >"$logs/$current.log"
 	tap_begin
 	bad_messages=()
+	context=0
 	expected=$(header "$current" expect-dmesg | paste -sd '|')
 	limit=$(test_limit "$current")
 	started=$SECONDS
@@ -81,8 +82,19 @@ kernel_message()
 	[[ $text =~ $allowed ]] && return
 	[[ -n $expected && $text =~ $expected ]] && return
 	if [[ $text =~ $splat || ($level -le 4 && $text == *kgni*) ]]; then
+		context=30
+	fi
+	if [ "$context" -gt 0 ]; then
+		context=$((context - 1))
 		bad_messages+=("$text")
 	fi
+}
+
+# Trouble that the guest itself noticed.
+complaint()
+{
+	printf '%s\n' "$1" >>"$logs/$current.log"
+	bad_messages+=("$1")
 }
 
 end_test()
@@ -96,8 +108,8 @@ end_test()
 	esac
 	[ "$status" != 0 ] || tap_check_plan || fail "$tap_problem"
 	if [ ${#bad_messages[@]} -gt 0 ]; then
-		fail "kernel messages"
-		for message in "${bad_messages[@]:0:40}"; do
+		fail "the kernel complains"
+		for message in "${bad_messages[@]:0:100}"; do
 			printf '#   %s\n' "$message"
 		done
 		printf '#   (the rest is in %s)\n' "$logs/$current.log"
@@ -136,7 +148,7 @@ handle()
 	case $1 in
 	"begin "*) begin_test "${1#begin }" ;;
 	"dmesg "*) [ -z "$current" ] || kernel_message "${1#dmesg }" ;;
-	"stuck "*) fail "${1#stuck }" ;;
+	"bad "*) complaint "${1#bad }" ;;
 	"end "*) end_test "${1##* }" ;;
 	"kernel "*) printf 'vm: booted %s in %d s\n' "${1#kernel }" "$SECONDS" ;;
 	esac

@@ -16,7 +16,7 @@ usage: tests/vm/vm.sh [option...] run [test...]   numbered tests: all, or those 
        tests/vm/vm.sh [option...] -- command...   as exec
 
   --file SRC:DST     put a file or folder into the guest (may be repeated)
-  --memory SIZE      as QEMU's -m (3G)
+  --memory SIZE      as QEMU's -m ($KGNI_VM_MEMORY, else 3G)
   --cpus N           (2)
   --timeout SECONDS  for the whole VM (run: 2400, exec: 600)
   --share DIR        show a folder of this machine as /share in the guest
@@ -35,7 +35,7 @@ KGNI_VM_KERNEL_DIR (a folder with vmlinuz and lib/modules/ in place of Debian's)
 EOF
 }
 
-memory=3G
+memory=${KGNI_VM_MEMORY:-3G}
 cpus=2
 timeout=
 share=

@@ -286,11 +286,15 @@ ALL_LAYOUTS(test_target_errors)
 
 #define WORKERS	4
 #define ADDS	1500
+#define VECTOR	256	/* words of a vector ADD, of which there is one in ten rounds */
 
 static struct target shared;
 static unsigned char *seen;
 
-/* word 0: FADD, word 1: ADD, word 2 (32 bits each): IADD_S and XOR_S */
+/*
+ * word 0: FADD, word 1: ADD, word 2 (32 bits each): IADD_S and XOR_S; words
+ * from 256 on: vector ADD
+ */
 static void adder(void *arg)
 {
 	int who = *(int *)arg, i;
@@ -320,13 +324,23 @@ static void adder(void *arg)
 		desc_amo(&d, GNI_FMA_ATOMIC2_XOR_S, NULL, NULL, &shared.r, 20, 4, 1U << who, 0);
 		d.cq_mode = GNI_CQMODE_SILENT;
 		is_rc(GNI_PostFma(ep, &d), GNI_RC_SUCCESS);
+		if (i % 10)
+			continue;
+		desc_amo(&d, GNI_FMA_ATOMIC_ADD, NULL, NULL, &shared.r, 2048, 8 * VECTOR,
+			 1ULL << 32, 0);
+		d.cq_mode = GNI_CQMODE_SILENT;
+		is_rc(GNI_PostFma(ep, &d), GNI_RC_SUCCESS);
 	}
+	shm->word[0]++;
 }
 
-/* Processes on two NICs, and the CPU in between. */
+/*
+ * Processes on two NICs, and the CPU without a pause: an AMO that isn't atomic
+ * would lose some of its additions.
+ */
 static void test_atomic(void)
 {
-	uint64_t *word, old;
+	uint64_t *word, n = 0, took = 0;
 	pid_t pid[WORKERS];
 	int i;
 
@@ -339,23 +353,31 @@ static void test_atomic(void)
 		take(0);
 	for (i = 0; i < WORKERS; i++)
 		give(1);
-	for (i = 0; i < ADDS; i++) {
-		old = __atomic_fetch_add(&word[0], 1, __ATOMIC_SEQ_CST);
-		ok(!__atomic_exchange_n(&seen[old], 1, __ATOMIC_RELAXED), "%llu twice",
-		   (unsigned long long)old);
-		__atomic_fetch_add(&word[1], 1, __ATOMIC_SEQ_CST);
-		__atomic_fetch_add((uint32_t *)&word[2], 5, __ATOMIC_SEQ_CST);
-		__atomic_fetch_xor((uint32_t *)&word[2] + 1, 1U << 31, __ATOMIC_SEQ_CST);
-		if (!(i % 50))
-			nap();
+	while (shm->word[0] < WORKERS) {
+		for (i = 0; i < 4 * VECTOR; i++) {
+			__atomic_fetch_add(&word[256 + i % VECTOR], 1, __ATOMIC_SEQ_CST);
+			__atomic_fetch_add(&word[1], 1, __ATOMIC_SEQ_CST);
+			__atomic_fetch_add((uint32_t *)&word[2], 5, __ATOMIC_SEQ_CST);
+			__atomic_fetch_xor((uint32_t *)&word[2] + 1, 1U << 31, __ATOMIC_SEQ_CST);
+		}
+		n += 4 * VECTOR;
+		if (took < ADDS) {
+			uint64_t old = __atomic_fetch_add(&word[0], 1, __ATOMIC_SEQ_CST);
+
+			ok(!__atomic_exchange_n(&seen[old], 1, __ATOMIC_RELAXED), "%llu twice",
+			   (unsigned long long)old);
+			took++;
+		}
 	}
 	for (i = 0; i < WORKERS; i++)
 		reap(pid[i]);
-	is_u64(word[0], (WORKERS + 1) * ADDS);
-	is_u64(word[1], ((uint64_t)WORKERS * ADDS << 32) + ADDS);
-	is_u64(((uint32_t *)word)[4], 3 * WORKERS * ADDS + 5 * ADDS);
-	is_u64(((uint32_t *)word)[5], ADDS & 1 ? 1U << 31 | ((1 << WORKERS) - 1) : 0);
-	ok(all_bytes(seen, (WORKERS + 1) * ADDS, 1));
+	is_u64(word[0], WORKERS * ADDS + took);
+	is_u64(word[1], ((uint64_t)WORKERS * ADDS << 32) + n);
+	is_u64(((uint32_t *)word)[4], (uint32_t)(3 * WORKERS * ADDS + 5 * n));
+	for (i = 0; i < VECTOR; i++)
+		is_u64(word[256 + i], ((uint64_t)WORKERS * ADDS / 10 << 32) + n / VECTOR, "%d", i);
+	is_u64(((uint32_t *)word)[5], 0, "everybody has flipped an even number of times");
+	ok(all_bytes(seen, WORKERS * ADDS + took, 1));
 }
 
 #define LOCKS	150

@@ -67,7 +67,7 @@ const char *rc_name(gni_return_t rc);
 struct test {
 	const char *name;
 	void (*fn)(void);
-	unsigned int seconds;	/* 0: 30 */
+	unsigned int seconds;	/* 0: 30; times time_scale() */
 	bool leaves;		/* don't look at resources afterwards */
 };
 
@@ -98,15 +98,19 @@ pid_t peer(void (*fn)(void *arg), void *arg);	/* fork; ends when fn returns */
 void reap(pid_t pid);				/* a peer, which must end well */
 void reap_killed(pid_t pid);			/* a peer that SIGKILL ended */
 void give(int sem);				/* semaphores of shm */
-void take(int sem);				/* fails the process after 20 s */
+void take(int sem);				/* fails the process after PATIENCE */
 uint64_t now_ms(void);
+unsigned int time_scale(void);			/* KGNI_TEST_SCALE: for slow kernels */
 void nap(void);					/* one millisecond */
 pid_t thread_id(void);
 bool asleep(pid_t tid);				/* is a thread blocked in the kernel */
 
-/* wait_for(condition): gives up, and is false, after 20 s. */
+/* Milliseconds after which what is waited for won't come. */
+#define PATIENCE	(20000ULL * time_scale())
+
+/* wait_for(condition): gives up, and is false, after PATIENCE. */
 #define wait_for(cond) __extension__({				\
-	uint64_t end_ = now_ms() + 20000;			\
+	uint64_t end_ = now_ms() + PATIENCE;			\
 	bool good_;						\
 								\
 	while (!(good_ = (cond)) && now_ms() < end_)		\
@@ -168,7 +172,7 @@ void desc_move(gni_post_descriptor_t *d, void *local, const gni_mem_handle_t *lm
 	       const struct region *r, uint64_t offset, uint64_t len);
 gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d);
 
-/* The next event of a queue; NOT_DONE only when none came in 20 s. */
+/* The next event of a queue; NOT_DONE only when none came within PATIENCE. */
 gni_return_t next_event(gni_cq_handle_t cq, gni_cq_entry_t *event);
 /* The next event of a source queue and its descriptor, which must be @want. */
 gni_return_t complete(gni_cq_handle_t cq, gni_post_descriptor_t *want, gni_cq_entry_t *event);

@@ -109,7 +109,7 @@ gni_return_t next_event(gni_cq_handle_t cq, gni_cq_entry_t *event)
 
 	if (rc != GNI_RC_NOT_DONE)
 		return rc;
-	end = now_ms() + 20000;
+	end = now_ms() + PATIENCE;
 	do {
 		sched_yield();
 		rc = GNI_CqGetEvent(cq, event);

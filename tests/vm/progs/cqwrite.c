@@ -181,7 +181,7 @@ static void test_crowd(void)
 	for (i = 0; i < WRITERS; i++)
 		give(1);
 	for (i = 0; i < WRITERS * WRITES; i++) {
-		must_rc(GNI_CqWaitEvent(cq, 20000, &e), GNI_RC_SUCCESS, "event %d", i);
+		must_rc(GNI_CqWaitEvent(cq, PATIENCE, &e), GNI_RC_SUCCESS, "event %d", i);
 		data = gni_cq_get_data(e);
 		must(data >> 32 < WRITERS);
 		is_u64(data & 0xffffffff, next[data >> 32], "of writer %d", (int)(data >> 32));

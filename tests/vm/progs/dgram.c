@@ -915,7 +915,7 @@ static void rank_main(void *arg)
 		if (rnd(&seed) & 1)
 			rank_progress(&r);
 	}
-	end = now_ms() + 20000;
+	end = now_ms() + PATIENCE;
 	while (r.connected < RANKS - 1 && now_ms() < end) {
 		if (!rank_progress(&r))
 			GNI_PostdataProbeWaitById(r.n.h, 100, &id);

@@ -241,7 +241,7 @@ static void watch_flag(void *arg)
 	uint64_t i;
 
 	for (i = 1; i <= FLAG_ROUNDS; i++) {
-		uint64_t end = now_ms() + 20000;
+		uint64_t end = now_ms() + PATIENCE;
 
 		while (__atomic_load_n(flag, __ATOMIC_ACQUIRE) != i && now_ms() < end)
 			sched_yield();

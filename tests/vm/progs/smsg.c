@@ -841,7 +841,7 @@ static void stream_send(struct end *e, uint32_t i)
 		if (rc == GNI_RC_SUCCESS)
 			break;
 		must_rc(rc, GNI_RC_NOT_DONE, "message %u", i);
-		rc = GNI_CqWaitEvent(blocking, 20000, &ev);
+		rc = GNI_CqWaitEvent(blocking, PATIENCE, &ev);
 		must(rc == GNI_RC_SUCCESS || rc == GNI_RC_ERROR_RESOURCE, "message %u: %s", i,
 		     rc_name(rc));
 	}
@@ -893,7 +893,7 @@ static void test_stream(unsigned int device, uint32_t count)
 		}
 		must_rc(rc, GNI_RC_NOT_DONE);
 		/* An overrun only says that there was more than one event. */
-		rc = GNI_CqWaitEvent(blocking, 20000, &ev);
+		rc = GNI_CqWaitEvent(blocking, PATIENCE, &ev);
 		must(rc == GNI_RC_SUCCESS || rc == GNI_RC_ERROR_RESOURCE, "after %u: %s", i,
 		     rc_name(rc));
 	}
@@ -926,7 +926,7 @@ static void echoer(void *arg)
 	half_open(&e, 1, device, 8, 64, 1024);
 	for (i = 0; i < ECHOES; i++) {
 		do {
-			must_do(GNI_CqWaitEvent(blocking, 20000, &ev));
+			must_do(GNI_CqWaitEvent(blocking, PATIENCE, &ev));
 			is_u64(gni_cq_get_rem_inst_id(ev), A);
 		} while (GNI_SmsgGetNext(e.ep, &msg) == GNI_RC_NOT_DONE);
 		is_u64(*(uint32_t *)msg, i);
@@ -951,7 +951,7 @@ static void test_echo(void)
 		must_do(GNI_SmsgSend(e.ep, &i, 4, NULL, 0, i));
 		must_do(next_event(e.n.tx, &ev));
 		do {
-			must_do(GNI_CqWaitEvent(blocking, 20000, &ev));
+			must_do(GNI_CqWaitEvent(blocking, PATIENCE, &ev));
 		} while (GNI_SmsgGetNext(e.ep, &msg) == GNI_RC_NOT_DONE);
 		is_u64(*(uint32_t *)msg, i);
 		must_do(GNI_SmsgRelease(e.ep));
@@ -973,7 +973,7 @@ static void event_sender(void *arg)
 	half_open(&e, 1, 0, 32, 64, 1024);
 	for (i = 0; i < EVENTS; i++) {
 		while (GNI_SmsgSend(e.ep, &i, 4, NULL, 0, i) == GNI_RC_NOT_DONE)
-			must_do(GNI_CqWaitEvent(blocking, 20000, &ev));
+			must_do(GNI_CqWaitEvent(blocking, PATIENCE, &ev));
 		must_do(next_event(e.n.tx, &ev));
 	}
 	take(2);
@@ -989,7 +989,7 @@ static void test_event_each(void)
 
 	half_open(&e, 0, 0, 32, 64, 1024);
 	for (i = 0; i < EVENTS; i++) {
-		must_do(GNI_CqWaitEvent(blocking, 20000, &ev));
+		must_do(GNI_CqWaitEvent(blocking, PATIENCE, &ev));
 		must_do(GNI_SmsgGetNext(e.ep, &msg));
 		is_u64(*(uint32_t *)msg, i);
 		must_do(GNI_SmsgRelease(e.ep));

@@ -105,7 +105,7 @@ static void survivor_send(struct survivor *s)
 
 static void survivor_receive(struct survivor *s)
 {
-	uint64_t end = now_ms() + 20000;
+	uint64_t end = now_ms() + PATIENCE;
 	void *msg = NULL;
 
 	while (GNI_SmsgGetNext(s->ep, &msg) == GNI_RC_NOT_DONE && now_ms() < end)

@@ -51,7 +51,7 @@ static bool serve(gni_cq_handle_t cq)
 
 static void finish(gni_cq_handle_t cq, _Atomic int *flag)
 {
-	uint64_t end = now_ms() + 20000;
+	uint64_t end = now_ms() + PATIENCE;
 
 	while (!atomic_load(flag) && now_ms() < end) {
 		if (!serve(cq))
@@ -386,7 +386,7 @@ static void *sender(void *arg)
 	uint32_t i;
 
 	for (i = 0; i < MESSAGES; i++) {
-		end = now_ms() + 20000;
+		end = now_ms() + PATIENCE;
 		while ((rc = GNI_SmsgSend(ep[who], &i, 4, NULL, 0, i)) == GNI_RC_NOT_DONE &&
 		       now_ms() < end)
 			sched_yield();
@@ -400,7 +400,7 @@ static void *sender(void *arg)
 static void *receiver(void *arg)
 {
 	uintptr_t who = (uintptr_t)arg;
-	uint64_t end = now_ms() + 20000;
+	uint64_t end = now_ms() + PATIENCE;
 	gni_return_t rc;
 	uint32_t i = 0;
 	void *msg;
@@ -463,7 +463,7 @@ static void *dgram_server(void *arg)
 
 	for (i = 0; i < DGRAMS; i++) {
 		must_do(GNI_EpPostDataWId(wild, NULL, 0, &buf, 4, 9));
-		must_do(GNI_PostdataProbeWaitById(n[0].h, 20000, &which));
+		must_do(GNI_PostdataProbeWaitById(n[0].h, PATIENCE, &which));
 		is_u64(which, 9);
 		must_do(GNI_EpPostDataTestById(wild, 9, &state, &pe, &id));
 		is_u64(state, GNI_POST_COMPLETED);
@@ -482,7 +482,7 @@ static void *dgram_client(void *arg)
 
 	for (i = 0; i < DGRAMS / 2; i++) {
 		must_do(GNI_EpPostData(to, &me->id, 4, NULL, 0));
-		must_do(GNI_EpPostDataWait(to, 20000, &state, &pe, &id));
+		must_do(GNI_EpPostDataWait(to, PATIENCE, &state, &pe, &id));
 		is_u64(state, GNI_POST_COMPLETED);
 	}
 	return NULL;
