@@ -1850,7 +1850,6 @@ gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *address, uint32_
  *   to another user
  * * %GNI_RC_INVALID_STATE - the domain is attached to the device already, or
  *   with (-1) to every device
- * * %GNI_RC_NOT_DONE - a signal came in between
  */
 gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t device_id, uint32_t *local_addr,
 			   gni_nic_handle_t *nic_hndl);
@@ -2548,9 +2547,10 @@ gni_return_t GNI_MemQueryHndls(gni_nic_handle_t nic_hndl, int fd, gni_mem_handle
  * Context: any thread; does not wait.
  * Return:
  * * %GNI_RC_SUCCESS - done
- * * %GNI_RC_INVALID_PARAM - no such NIC, @entry_count is 0 or too many, @mode
+ * * %GNI_RC_INVALID_PARAM - no such NIC, @entry_count is 0, @mode
  *   makes no sense, or @cq_hndl is NULL
- * * %GNI_RC_ERROR_RESOURCE - no queue left for the device or the job
+ * * %GNI_RC_ERROR_RESOURCE - more than 2^20 entries, no queue left for the device
+ *   or the job, or the ring would pass RLIMIT_MEMLOCK
  * * %GNI_RC_ERROR_NOMEM - no memory
  */
 gni_return_t GNI_CqCreate(gni_nic_handle_t nic_hndl, uint32_t entry_count, uint32_t delay_count,
@@ -4406,9 +4406,10 @@ gni_return_t gni_mem_mdd_release(gni_nic_handle_t nic_hndl, gni_mem_handle_t *me
  * Context: process context.
  * Return:
  * * %GNI_RC_SUCCESS - done
- * * %GNI_RC_INVALID_PARAM - no such NIC, @entry_count is 0 or too many, or
+ * * %GNI_RC_INVALID_PARAM - no such NIC, @entry_count is 0, or
  *   @cq_hndl is NULL
- * * %GNI_RC_ERROR_RESOURCE - no queue left for the device or the job
+ * * %GNI_RC_ERROR_RESOURCE - more than 2^20 entries, no queue left for the device
+ *   or the job, or the ring would pass RLIMIT_MEMLOCK
  * * %GNI_RC_ERROR_NOMEM - no memory
  */
 gni_return_t gni_cq_create(gni_nic_handle_t nic_hndl, uint32_t entry_count, uint32_t delay_index,

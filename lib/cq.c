@@ -528,7 +528,7 @@ static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, 
 	int ret;
 
 	wait_arm(w);
-	ret = ugni_sys_ioctl(refs[0].fd, KGNI_IOC_CQ_WAIT, &arg);
+	ret = ugni_sys_wait(refs[0].fd, KGNI_IOC_CQ_WAIT, &arg);
 	if (ret == GNI_RC_SUCCESS || ret == GNI_RC_TIMEOUT)
 		return true;
 	*rc = ret == -EINTR ? w->interrupted : ugni_rc(ret);

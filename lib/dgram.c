@@ -169,7 +169,7 @@ static gni_return_t wait_final(struct dgram_test *t, u64 deadline)
 
 	do {
 		t->arg.timeout_ms = ugni_remaining(deadline);
-		ret = ugni_sys_ioctl(t->fd, KGNI_IOC_DGRAM_TEST, &t->arg);
+		ret = ugni_sys_wait(t->fd, KGNI_IOC_DGRAM_TEST, &t->arg);
 		if (ret == GNI_RC_SUCCESS && is_final(t->arg.state))
 			return GNI_RC_SUCCESS;
 		if (ret != GNI_RC_SUCCESS && ret != GNI_RC_TIMEOUT && ret != -EINTR)
@@ -283,7 +283,7 @@ UGNI_PUBLIC gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, ui
 		return GNI_RC_INVALID_PARAM;
 	do {
 		arg.timeout_ms = ugni_remaining(deadline);
-		ret = ugni_sys_ioctl(nic->fd, KGNI_IOC_DGRAM_PROBE, &arg);
+		ret = ugni_sys_wait(nic->fd, KGNI_IOC_DGRAM_PROBE, &arg);
 		if (ret == GNI_RC_SUCCESS) {
 			*datagram_id = arg.id;
 			return GNI_RC_SUCCESS;

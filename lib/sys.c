@@ -56,6 +56,20 @@ int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return ret < 0 ? -errno : ret;
 }
 
+/*
+ * For calls that wait, and hold no lock: a point where the thread may be
+ * cancelled, deferred cancellation included. ioctl() itself is none.
+ */
+int ugni_sys_wait(int fd, unsigned long cmd, void *arg)
+{
+	int ret, type;
+
+	pthread_setcanceltype(PTHREAD_CANCEL_ASYNCHRONOUS, &type);
+	ret = ugni_sys_ioctl(fd, cmd, arg);
+	pthread_setcanceltype(type, NULL);
+	return ret;
+}
+
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error)
 {
 	void *mem = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)offset);

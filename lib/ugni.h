@@ -363,6 +363,7 @@ bool ugni_sys_exists(u32 device);
 int ugni_sys_open(u32 device);
 void ugni_sys_close(int fd);
 int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg);
+int ugni_sys_wait(int fd, unsigned long cmd, void *arg);
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
 void ugni_sys_vacate(void *mem, u64 length);
 void ugni_sys_unmap(void *mem, u64 length);

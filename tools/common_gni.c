@@ -66,10 +66,6 @@ static int no_permission(const struct nic_opts *o, struct fault *f)
 	if (access(path, R_OK | W_OK) && errno == EACCES)
 		return fault_set(f, ST_DEVICE, "no permission to open %s: see who may (ls -l %s)",
 				 path, path);
-	if (o->ptag == GNI_FIND_ALLOC_PTAG)
-		return fault_set(f, ST_DEVICE,
-				 "refused: cookie 0x%x belongs to a job of another user; choose another with --cookie",
-				 o->cookie);
 	return fault_set(f, ST_DEVICE,
 			 "refused: ptag %u is not yours to use with cookie 0x%x: it is the kernel's, or of a job with another cookie or of another user",
 			 o->ptag, o->cookie);

@@ -83,10 +83,11 @@ make_file()
 start_server()
 {
 	say "\$ gnicp serve --dir served${*:+ $*} &"
+	rm -f "$work/server.log"
 	gnicp serve --dir "$work/served" "$@" > "$work/server.log" 2>&1 &
 	server=$!
 	n=0
-	until grep -q '^serving' "$work/server.log"; do
+	until grep -q '^serving' "$work/server.log" 2> /dev/null; do
 		n=$((n + 1))
 		[ $n -le 100 ] || fail "the server does not start"
 		kill -0 $server 2>/dev/null || fail "the server ended"

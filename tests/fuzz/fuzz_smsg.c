@@ -42,6 +42,8 @@ static size_t mbox_size;
 static struct side sides[2];
 static struct input *input;
 static u32 quiet;		/* accesses until the stranger comes again */
+static bool away;		/* it does not come at all */
+static u32 flickering;		/* bit 0: where; the rest: for how many accesses */
 
 static struct side *peer_of(const struct side *s)
 {
@@ -134,8 +136,23 @@ static void scribble(void)
 	touch(s, offset, n);
 }
 
+/* A word that is another one each time it is read. */
+static void flicker(void)
+{
+	struct side *s = &sides[flickering & 1];
+	u64 offset = kgni_smsg_slot(&g, s->rx.consumed);
+
+	flickering -= 2;
+	*word_at(s, offset) = kgni_smsg_word(s->rx.consumed, flickering & 2 ? 0xffff : g.maxsize, 1);
+	touch(s, offset, 8);
+}
+
 static void meanwhile(void)
 {
+	if (away)
+		return;
+	if (flickering > 1)
+		flicker();
 	if (quiet && quiet--)
 		return;
 	quiet = input_u8(input);
@@ -294,15 +311,14 @@ static void look_twice(const struct side *s)
 {
 	struct kgni_smsg_msg m, again;
 	enum kgni_smsg_poll got;
-	u32 kept = quiet;
 
-	quiet = ~0U;
+	away = true;
 	got = look(s, &m);
 	check(got == meaning(*(u64 *)(s->mbox + kgni_smsg_slot(&g, s->rx.consumed)),
 			     s->rx.consumed), "%d", got);
 	check(look(s, &again) == got, "not %d again", got);
 	check(got != KGNI_SMSG_MESSAGE || same_message(&m, &again), "another message");
-	quiet = kept;
+	away = false;
 }
 
 static void receive(struct side *s, bool twice)
@@ -375,7 +391,7 @@ static void settle(void)
 	struct side *s;
 	u32 i;
 
-	quiet = ~0U;
+	away = true;
 	for (i = 0; i < 4 * g.credits + 2 * WIRE; i++) {
 		for (s = sides; s < sides + 2; s++) {
 			deliver(s);
@@ -408,6 +424,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	mbox_size = kgni_smsg_size(&g);
 	start = starts[input_below(&in, ARRAY_SIZE(starts))];
+	flickering = 0;
+	away = false;
 	begin(start ? start - input_u8(&in) : 0);
 	quiet = input_u8(&in);
 	while (in.left) {
@@ -430,6 +448,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			break;
 		case 6:
 			quiet = 255;
+			flickering = what >> 3;
 			break;
 		default:
 			scribble();

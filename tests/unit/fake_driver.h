@@ -284,6 +284,11 @@ int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
 	return ret;
 }
 
+int ugni_sys_wait(int fd, unsigned long cmd, void *arg)
+{
+	return ugni_sys_ioctl(fd, cmd, arg);
+}
+
 /* --- what most tests begin with ------------------------------------------------------- */
 
 struct fake_side {

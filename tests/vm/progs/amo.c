@@ -49,15 +49,24 @@ static uint64_t expected(const struct command *c, uint64_t old, uint64_t a, uint
 	if (c->size == 4)
 		a = (uint32_t)a;
 	switch (c->op) {
-	case ADD: return old + a;
-	case AND: return old & a;
-	case OR: return old | a;
-	case XOR: return old ^ a;
-	case SWAP: return a;
-	case AX: return (old & a) ^ b;
-	case CSWAP: return old == a ? b : old;
-	case MIN: return sold < sa ? old : a;
-	case MAX: return sold > sa ? old : a;
+	case ADD:
+		return old + a;
+	case AND:
+		return old & a;
+	case OR:
+		return old | a;
+	case XOR:
+		return old ^ a;
+	case SWAP:
+		return a;
+	case AX:
+		return (old & a) ^ b;
+	case CSWAP:
+		return old == a ? b : old;
+	case MIN:
+		return sold < sa ? old : a;
+	case MAX:
+		return sold > sa ? old : a;
 	}
 	return 0;
 }
@@ -282,7 +291,7 @@ static void test_target_errors(enum layout layout)
 }
 ALL_LAYOUTS(test_target_errors)
 
-/* --- atomicity ----------------------------------------------------------------------- */
+/* --- atomicity ----------------------------------------------------------------- */
 
 #define WORKERS	4
 #define ADDS	1500

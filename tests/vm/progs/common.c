@@ -142,7 +142,7 @@ bool check_u64(uint64_t got, uint64_t want, const char *file, int line,
 static void (*const needs_libgcc_s)(struct _Unwind_Exception *) __attribute__((used)) =
 	_Unwind_Resume;
 
-/* --- resources that a case must give back ---------------------------------------- */
+/* --- resources that a case must give back -------------------------------------- */
 
 struct resources {
 	uint64_t available[64][GNI_DEV_RES_LAST];
@@ -248,7 +248,7 @@ static bool stock_kept(const struct resources *was)
 	return false;
 }
 
-/* --- cases ----------------------------------------------------------------------- */
+/* --- cases --------------------------------------------------------------------- */
 
 static void shm_reset(void)
 {
@@ -360,7 +360,7 @@ int run_tests(const struct test *tests, size_t count)
 	return failed ? 1 : 0;
 }
 
-/* --- processes, threads, time ----------------------------------------------------- */
+/* --- processes, threads, time -------------------------------------------------- */
 
 pid_t peer(void (*fn)(void *arg), void *arg)
 {
@@ -462,7 +462,7 @@ bool asleep(pid_t tid)
 	return state && state[1] && state[2] == 'S';
 }
 
-/* --- memory ----------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------- */
 
 static void *map(size_t len, int flags)
 {

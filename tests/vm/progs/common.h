@@ -92,7 +92,7 @@ extern struct shm *shm;
 int run_tests(const struct test *tests, size_t count);
 #define RUN_TESTS(tests)	run_tests(tests, ARRAY_SIZE(tests))
 
-/* --- processes, threads, time --------------------------------------------------- */
+/* --- processes, threads, time -------------------------------------------------- */
 
 pid_t peer(void (*fn)(void *arg), void *arg);	/* fork; ends when fn returns */
 void reap(pid_t pid);				/* a peer, which must end well */
@@ -127,7 +127,7 @@ bool filled(const void *buf, size_t len, uint32_t seed);
 bool all_bytes(const void *buf, size_t len, unsigned char c);
 uint32_t rnd(uint32_t *state);			/* xorshift; state is not 0 */
 
-/* --- GNI ------------------------------------------------------------------------ */
+/* --- GNI ----------------------------------------------------------------------- */
 
 #define COOKIE		GNI_JOB_CREATE_COOKIE(0x4b47, 0)
 #define CQ_ENTRIES	1024
@@ -185,7 +185,7 @@ gni_return_t post_wait(gni_ep_handle_t ep, gni_cq_handle_t cq, gni_post_descript
 	is_rc(GNI_CqGetEvent(cq, &event_), GNI_RC_NOT_DONE, __VA_ARGS__);	\
 })
 
-/* --- targets of transfers ----------------------------------------------------------- */
+/* --- targets of transfers ------------------------------------------------------ */
 
 /* Where the target of a transfer is. */
 enum layout {
@@ -240,7 +240,7 @@ void target_close(struct target *t);
 	CASE(what ", two processes", fn##_peer, ##__VA_ARGS__),		\
 	CASE(what ", two NICs", fn##_nics, ##__VA_ARGS__)
 
-/* --- the driver's own interface, without the library ------------------------------ */
+/* --- the driver's own interface, without the library --------------------------- */
 
 struct raw_cq {
 	uint32_t id;

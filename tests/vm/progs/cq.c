@@ -248,7 +248,7 @@ static void test_destroy(void)
 	ok(!strcmp((char *)b.r.addr, "abc"));
 }
 
-/* --- waiting ------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------- */
 
 static void test_wait(void)
 {
@@ -592,7 +592,7 @@ static void test_two_waiters(void)
 	is_u64(gni_cq_get_data(w[0].event) + gni_cq_get_data(w[1].event), 3);
 }
 
-/* --- handler, errors, entries ----------------------------------------------------------- */
+/* --- handler, errors, entries -------------------------------------------------- */
 
 static gni_cq_entry_t handled[8];
 static unsigned int handled_count;
@@ -712,7 +712,7 @@ static void test_accessors(void)
 	gni_cq_get_info(e);
 }
 
-/* --- holes, by the driver's own interface --------------------------------------------------- */
+/* --- holes, by the driver's own interface -------------------------------------- */
 
 struct raw_bench {
 	int fd;

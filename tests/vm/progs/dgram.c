@@ -125,7 +125,7 @@ static void expect_probe(struct nic *n, uint64_t id, const struct nic *from)
 	}
 }
 
-/* --- matching -------------------------------------------------------------------------- */
+/* --- matching ------------------------------------------------------------------ */
 
 static void try_bound(struct pair *p, uint64_t ida, uint64_t idb)
 {
@@ -336,7 +336,7 @@ static void test_nobody(void)
 	expect_state(far, 1, GNI_POST_TERMINATED);
 }
 
-/* --- one at a time ------------------------------------------------------------------------ */
+/* --- one at a time ------------------------------------------------------------- */
 
 static void test_busy(void)
 {
@@ -372,7 +372,7 @@ static void test_busy(void)
 	expect_peer(b, 3, &p.a);
 }
 
-/* --- sizes and arguments -------------------------------------------------------------------- */
+/* --- sizes and arguments ------------------------------------------------------- */
 
 static void test_sizes(void)
 {
@@ -473,7 +473,7 @@ static void test_names(void)
 	expect_state(a, NO_ID, GNI_POST_TERMINATED);
 }
 
-/* --- waiting ---------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------- */
 
 static void test_timeouts(void)
 {
@@ -655,7 +655,7 @@ static void test_thread_cancel(void)
 	}
 }
 
-/* --- cancel and destroy -------------------------------------------------------------------------- */
+/* --- cancel and destroy -------------------------------------------------------- */
 
 static void test_cancel(void)
 {
@@ -776,7 +776,7 @@ static void test_bind_later(void)
 	expect_peer(w, 3, &p.b);
 }
 
-/* --- processes --------------------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------- */
 
 static void die_after_match(void *arg)
 {

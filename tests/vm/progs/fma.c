@@ -12,7 +12,7 @@
 #define GUARD	128
 #define POISON	0xee
 
-/* --- data ------------------------------------------------------------------------------ */
+/* --- data ---------------------------------------------------------------------- */
 
 /* A transfer of @len bytes must change exactly those at @at. */
 static void poison(unsigned char *at, size_t len)
@@ -41,7 +41,7 @@ static void test_put(enum layout layout)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (j = 0; j < ARRAY_SIZE(from); j++) {
 			for (k = 0; k < ARRAY_SIZE(to); k++) {
-				if (sizes[i] > MB && (j != k))
+				if (sizes[i] > MB && j != k)
 					continue;
 				s = src + from[j];
 				dst = t.mem + PAGE + to[k];
@@ -77,7 +77,7 @@ static void test_get(enum layout layout)
 	for (i = 0; i < ARRAY_SIZE(sizes); i++) {
 		for (j = 0; j < ARRAY_SIZE(from); j++) {
 			for (k = 0; k < ARRAY_SIZE(to); k++) {
-				if (sizes[i] > MB && (j != k))
+				if (sizes[i] > MB && j != k)
 					continue;
 				dst = local + PAGE + to[k];
 				fill(t.mem + from[j], sizes[i], i + j + k);
@@ -198,7 +198,7 @@ static void test_put_source_large(void)
 	is_empty(t.n.tx);
 }
 
-/* --- puts with a flag -------------------------------------------------------------------- */
+/* --- puts with a flag ---------------------------------------------------------- */
 
 static void test_flag(void)
 {
@@ -275,7 +275,7 @@ static void test_flag_order(enum layout layout)
 }
 ALL_LAYOUTS(test_flag_order)
 
-/* --- events ------------------------------------------------------------------------------- */
+/* --- events -------------------------------------------------------------------- */
 
 static void source_event(struct target *t, gni_post_descriptor_t *d, uint64_t inst_id)
 {
@@ -428,7 +428,7 @@ static void test_no_queue(void)
 	is_empty(t.n.tx);
 }
 
-/* --- what goes wrong at the target ------------------------------------------------------------ */
+/* --- what goes wrong at the target --------------------------------------------- */
 
 struct wrong {
 	const char *what;
@@ -557,7 +557,7 @@ static void test_wrong_get(void)
 	target_close(&t);
 }
 
-/* --- what is refused at once ------------------------------------------------------------------- */
+/* --- what is refused at once --------------------------------------------------- */
 
 static void test_refused(void)
 {
@@ -628,7 +628,7 @@ static void test_refused_local(void)
 	is_rc(GNI_PostFma(t.ep, &d), GNI_RC_INVALID_PARAM, "deregistered");
 }
 
-/* --- requests ------------------------------------------------------------------------------------ */
+/* --- requests ------------------------------------------------------------------ */
 
 static void try_limit(uint32_t modes, uint32_t entries, uint32_t limit, uint16_t cq_mode)
 {
@@ -780,7 +780,7 @@ static void test_scratch(void)
 	}
 }
 
-/* --- several initiators ----------------------------------------------------------------------------- */
+/* --- several initiators -------------------------------------------------------- */
 
 #define WRITERS	4
 #define ROUNDS	400

@@ -227,7 +227,7 @@ static void test_rights(void)
 	ok(all_bytes((void *)r.addr, PAGE, 0));
 }
 
-/* --- other jobs --------------------------------------------------------------------------- */
+/* --- other jobs ---------------------------------------------------------------- */
 
 struct foreign {
 	struct region r[8];

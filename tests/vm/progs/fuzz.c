@@ -105,7 +105,7 @@ static const struct {
 	{ KGNI_IOC_RES_INFO, 1 }, { KGNI_IOC_INFO, 1 },
 };
 
-/* --- random values --------------------------------------------------------------- */
+/* --- random values ------------------------------------------------------------- */
 
 static uint32_t below(uint32_t n)
 {
@@ -218,7 +218,7 @@ static int some_file_or_not(void)
 	return one_in(12) ? (int)below(40) - 2 : some_file();
 }
 
-/* --- arguments --------------------------------------------------------------------- */
+/* --- arguments ----------------------------------------------------------------- */
 
 union arg {
 	uint64_t word[64];
@@ -401,7 +401,7 @@ static void hurry(unsigned long cmd, union arg *arg)
 	}
 }
 
-/* --- calls ----------------------------------------------------------------------------- */
+/* --- calls --------------------------------------------------------------------- */
 
 static bool known_errno(int error)
 {
@@ -487,7 +487,7 @@ static void do_wrong_call(void)
 	ok(ioctl(some_file(), cmd, buf) == -1, "ioctl %#x", cmd);
 }
 
-/* --- files ------------------------------------------------------------------------------- */
+/* --- files --------------------------------------------------------------------- */
 
 static void set_file(unsigned int i, int fd)
 {
@@ -567,7 +567,7 @@ static void receive_file(void)
 	set_file(below(FILES), fd);
 }
 
-/* --- rings --------------------------------------------------------------------------------- */
+/* --- rings --------------------------------------------------------------------- */
 
 static unsigned char *ring_place(const struct ring *r)
 {
@@ -663,7 +663,7 @@ static void do_scribble(void)
 	}
 }
 
-/* --- memory -------------------------------------------------------------------------------- */
+/* --- memory -------------------------------------------------------------------- */
 
 static void *map_fixed(void *at, size_t len, int prot, int flags, int fd)
 {
@@ -712,7 +712,8 @@ static void do_memory(void)
 {
 	static const int advice[] = {
 		MADV_DONTNEED, MADV_FREE, MADV_PAGEOUT, MADV_MERGEABLE, MADV_REMOVE, MADV_HUGEPAGE,
-		MADV_NOHUGEPAGE, MADV_POPULATE_READ, MADV_WIPEONFORK, MADV_KEEPONFORK, MADV_DONTFORK,
+		MADV_NOHUGEPAGE, MADV_POPULATE_READ, MADV_WIPEONFORK, MADV_KEEPONFORK,
+		MADV_DONTFORK,
 	};
 	enum area_kind kind = below(AREAS);
 	unsigned char *at = areas[kind].mem + below(areas[kind].len / PAGE) * PAGE;
@@ -775,7 +776,7 @@ static void put_that_hangs(void)
 		ioctl(some_file(), KGNI_IOC_MEM_REGISTER, &r);
 }
 
-/* --- processes ------------------------------------------------------------------------------- */
+/* --- processes ----------------------------------------------------------------- */
 
 static void do_something(void);
 
@@ -942,7 +943,7 @@ static pid_t start_worker(void)
 	return pid;
 }
 
-/* --- one who must not notice --------------------------------------------------------------------- */
+/* --- one who must not notice --------------------------------------------------- */
 
 struct outsider {
 	int fd;
@@ -1011,7 +1012,7 @@ static void outsider(void *arg)
 	ok(all_bytes(o.mem + 16 * PAGE, 2 * PAGE, 0x5a), "memory that is not registered");
 }
 
-/* --- the case ----------------------------------------------------------------------------------- */
+/* --- the case ------------------------------------------------------------------ */
 
 static int module_users(void)
 {
@@ -1115,6 +1116,16 @@ static void show_codes(void)
 	}
 }
 
+/* Not by time: where all is slow, processes still get somewhere before they are killed. */
+static void wait_rounds(uint64_t n)
+{
+	uint64_t until = world->rounds + n, end = now_ms() + 2000;
+
+	do
+		nap();
+	while (!world->stop && world->rounds < until && now_ms() < end);
+}
+
 static void fuzz(void)
 {
 	pid_t pids[WORKERS] = { 0 }, watcher, pid;
@@ -1128,7 +1139,7 @@ static void fuzz(void)
 	watcher = peer(outsider, NULL);
 	while (!world->stop) {
 		reap_some(pids, watcher);
-		usleep(1000 + below(20000));
+		wait_rounds(below(300));
 		pid = pids[below(WORKERS)];
 		if (pid > 0)
 			disturb(pid);

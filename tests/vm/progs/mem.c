@@ -27,7 +27,8 @@ static gni_return_t reg(void *p, uint64_t len, uint32_t flags, gni_mem_handle_t 
 }
 
 /* Put from or get into @local by way of the handle; the code that comes of it. */
-static gni_return_t put_to(const gni_mem_handle_t *mh, void *target, const void *local, uint64_t len)
+static gni_return_t put_to(const gni_mem_handle_t *mh, void *target, const void *local,
+			   uint64_t len)
 {
 	struct region r = { .addr = (uint64_t)target, .mh = *mh };
 	gni_post_descriptor_t d;
@@ -485,7 +486,7 @@ static void test_large(void)
 	is_rc(GNI_MemDeregister(nic.h, &mh), GNI_RC_SUCCESS);
 }
 
-/* --- as a plain user ----------------------------------------------------------------- */
+/* --- as a plain user ----------------------------------------------------------- */
 
 #define LIMIT_PAGES	100
 

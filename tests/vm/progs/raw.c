@@ -156,8 +156,8 @@ static void test_numbers(void)
 		for (size = 0; size < (1 << 14); size += size < 300 ? 1 : 997) {
 			if (size == _IOC_SIZE(cmd))
 				continue;
-			fails_with(ioctl(fd, _IOC(_IOC_DIR(cmd), KGNI_IOC_MAGIC, _IOC_NR(cmd), size),
-					 buf), ENOTTY, "ioctl %u, size %u", i, size);
+			fails_with(ioctl(fd, _IOC(_IOC_DIR(cmd), KGNI_IOC_MAGIC, _IOC_NR(cmd),
+						  size), buf), ENOTTY, "ioctl %u, size %u", i, size);
 		}
 		for (dir = 0; dir < 4; dir++) {
 			if (dir != _IOC_DIR(cmd))
@@ -208,7 +208,7 @@ static void test_reserved(void)
 	fails_with(ioctl(fd, KGNI_IOC_DGRAM_CANCEL, &cancel), EINVAL);
 }
 
-/* --- waiting ------------------------------------------------------------------------------ */
+/* --- waiting ------------------------------------------------------------------- */
 
 static int raw_wait(int fd, struct kgni_cq_ref *refs, uint32_t count, uint64_t ms)
 {
@@ -313,7 +313,7 @@ static void test_destroyed_in_wait(void)
 	ok(now_ms() - began < 15000, "the sleepers are woken");
 }
 
-/* --- mmap ---------------------------------------------------------------------------------- */
+/* --- mmap ---------------------------------------------------------------------- */
 
 static void *try_map(int fd, size_t len, int prot, int flags, uint64_t offset)
 {
@@ -394,7 +394,7 @@ static void test_close_order(void)
 	munmap(cq.mem, cq.len);
 }
 
-/* --- other calls ----------------------------------------------------------------------------- */
+/* --- other calls --------------------------------------------------------------- */
 
 static void test_file_calls(void)
 {
@@ -443,7 +443,7 @@ static void test_inherited(void)
 	is_u64(ioctl(inherited, KGNI_IOC_MEM_DEREGISTER, &arg), GNI_RC_INVALID_PARAM);
 }
 
-/* --- random ----------------------------------------------------------------------------------- */
+/* --- random -------------------------------------------------------------------- */
 
 #define ROUNDS	20000
 #define ARENA	(64 * PAGE)

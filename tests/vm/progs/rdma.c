@@ -194,7 +194,7 @@ static void test_outstanding(enum layout layout)
 }
 ALL_LAYOUTS(test_outstanding)
 
-/* --- events ---------------------------------------------------------------------------- */
+/* --- events -------------------------------------------------------------------- */
 
 static void test_events(enum layout layout)
 {
@@ -344,7 +344,7 @@ static void test_scratch_in_flight(void)
 	target_close(&b.t);
 }
 
-/* --- order --------------------------------------------------------------------------------- */
+/* --- order --------------------------------------------------------------------- */
 
 #define ROUND	8
 
@@ -404,7 +404,8 @@ static void test_single_channel(void)
 		memset(b.local + i * 16384, i + 1, 16384);
 	for (round = 0; round < 4; round++) {
 		for (i = 0; i < 64; i++) {
-			desc_rdma(&b, &d[i], GNI_POST_RDMA_PUT, i * 16384, 0, 16384 - 100 * (i & 7));
+			desc_rdma(&b, &d[i], GNI_POST_RDMA_PUT, i * 16384, 0,
+				  16384 - 100 * (i & 7));
 			must_do(GNI_PostRdma(b.t.ep, &d[i]));
 		}
 		for (i = 0; i < 64; i++)
@@ -414,7 +415,7 @@ static void test_single_channel(void)
 	target_close(&b.t);
 }
 
-/* --- errors ------------------------------------------------------------------------------------ */
+/* --- errors -------------------------------------------------------------------- */
 
 static void test_refused(void)
 {
@@ -553,7 +554,7 @@ static void test_wrong_read_only(void)
 	ok(all_bytes(b.local, MB, 0));
 }
 
-/* --- things that go away in flight ----------------------------------------------------------------- */
+/* --- things that go away in flight --------------------------------------------- */
 
 #define FLIGHT	16
 

@@ -125,7 +125,7 @@ static void expect_nothing(struct end *e)
 	is_rc(GNI_SmsgRelease(e->ep), GNI_RC_NOT_DONE);
 }
 
-/* --- set-up ---------------------------------------------------------------------------- */
+/* --- set-up -------------------------------------------------------------------- */
 
 static void test_size(void)
 {
@@ -150,7 +150,8 @@ static void test_size(void)
 		attr_init(&attr, t[i].type, t[i].credits, t[i].maxsize);
 		/* What needn't be defined. */
 		attr.msg_buffer = (void *)0x1234;
-		attr.buff_size = attr.mbox_offset = 77;
+		attr.buff_size = 77;
+		attr.mbox_offset = 77;
 		size = 0;
 		is_rc(GNI_SmsgBufferSizeNeeded(&attr, &size), t[i].rc, "%u", i);
 		if (t[i].rc == GNI_RC_SUCCESS)
@@ -234,7 +235,7 @@ static void test_settings(void)
 	nic_close(&n);
 }
 
-/* --- messages -------------------------------------------------------------------------------- */
+/* --- messages ------------------------------------------------------------------ */
 
 /* A message of @len bytes, the first @head of them as header. */
 static void try_message(struct link *l, unsigned char *src, uint32_t head, uint32_t len)
@@ -384,7 +385,7 @@ static void test_events(void)
 	expect_text(&l.b, "after");
 }
 
-/* --- credits --------------------------------------------------------------------------------------- */
+/* --- credits ------------------------------------------------------------------- */
 
 static void drain_events(gni_cq_handle_t cq, int count)
 {
@@ -565,7 +566,7 @@ static void test_no_source_queue(void)
 	is_rc(GNI_EpUnbind(ep), GNI_RC_SUCCESS);
 }
 
-/* --- unusual moments ------------------------------------------------------------------------------- */
+/* --- unusual moments ----------------------------------------------------------- */
 
 static void test_before_init(void)
 {
@@ -697,7 +698,7 @@ static void test_destroy(void)
 	expect_sent(&l.b, 1, GNI_RC_TRANSACTION_ERROR);
 }
 
-/* --- errors ---------------------------------------------------------------------------------------- */
+/* --- errors -------------------------------------------------------------------- */
 
 static void try_lost(gni_smsg_type_t type)
 {
@@ -789,7 +790,7 @@ static void test_overrun(void)
 	}
 }
 
-/* --- two processes --------------------------------------------------------------------------------------- */
+/* --- two processes ------------------------------------------------------------- */
 
 struct exchange {
 	gni_smsg_attr_t attr[2];
@@ -799,8 +800,8 @@ struct exchange {
 static gni_cq_handle_t blocking;
 
 /* One end in each process; the events of its mailbox are on a blocking queue. */
-static void half_open(struct end *e, int me, unsigned int device, uint16_t credits, uint32_t maxsize,
-		      uint32_t entries)
+static void half_open(struct end *e, int me, unsigned int device, uint16_t credits,
+		      uint32_t maxsize, uint32_t entries)
 {
 	struct exchange *x = (struct exchange *)shm->bytes;
 

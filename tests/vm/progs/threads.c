@@ -60,7 +60,7 @@ static void finish(gni_cq_handle_t cq, _Atomic int *flag)
 	is_u64(atomic_load(flag), 1);
 }
 
-/* --- posts and completions --------------------------------------------------------------- */
+/* --- posts and completions ----------------------------------------------------- */
 
 static void *putter(void *arg)
 {
@@ -190,7 +190,7 @@ static void test_churn(void)
 	target_close(&t);
 }
 
-/* --- waiting ------------------------------------------------------------------------------- */
+/* --- waiting ------------------------------------------------------------------- */
 
 #define EVENTS	2000
 #define QUIT	0xffffffULL
@@ -370,7 +370,7 @@ static void test_blocked(void)
 	target_close(&t);
 }
 
-/* --- short messages ---------------------------------------------------------------------------- */
+/* --- short messages ------------------------------------------------------------ */
 
 #define MESSAGES	3000
 
@@ -449,7 +449,7 @@ static void test_smsg(void)
 		join(thread[i]);
 }
 
-/* --- datagrams ---------------------------------------------------------------------------------- */
+/* --- datagrams ----------------------------------------------------------------- */
 
 #define DGRAMS	300
 

@@ -178,8 +178,8 @@ test_refusals()
 	gives 3 "refused" "the job's ptag with another cookie" \
 		gnicp put --cookie 77 --ptag "$(sed -n 's/.*ptag \([0-9]*\).*/\1/p' "$work/log")" \
 		"$work/file"
-	gives 3 "another user" "the job's cookie as another user" \
-		asuser 1000 gnicp put --cookie 0x6e670000 /etc/passwd
+	gives 4 "for the same user" "the job's cookie as another user" \
+		asuser 1000 gnicp put --cookie 0x6e670000 --timeout 1 /etc/passwd
 	gives 2 "out of range" "a block of 5 bytes" gnicp put --block 5 "$work/file"
 	gives 2 "commands" "no such command" gnicp steal
 	stop_server

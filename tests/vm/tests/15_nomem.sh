@@ -1,7 +1,9 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Every allocation of the driver fails once.
-# timeout: 60
+# timeout: 120
+# expect-dmesg: kmemleak: Cannot allocate
+# expect-dmesg: Huh VM_FAULT_OOM leaked out
 . "${0%/*}/lib.sh"
 
 [ -e /proc/self/fail-nth ] || skip_all "needs a kernel with fault injection"
