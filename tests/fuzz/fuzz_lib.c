@@ -188,7 +188,8 @@ static void get_completed(gni_cq_entry_t e)
 	check(f, "%p is no descriptor", (void *)d);
 	check(f->posted, "descriptor %d came back once more", (int)(f - flights));
 	check(d->status == rc, "status %d, code %d", (int)d->status, rc);
-	check(d->cq_mode_complete & d->cq_mode, "event %#x of %#x", d->cq_mode_complete, d->cq_mode);
+	check(d->cq_mode_complete & d->cq_mode, "event %#x of %#x", d->cq_mode_complete,
+	      d->cq_mode);
 	if (d->cq_mode_complete & GNI_CQMODE_GLOBAL_EVENT ||
 	    !(d->cq_mode & GNI_CQMODE_GLOBAL_EVENT))
 		f->posted = false;
@@ -298,7 +299,7 @@ static void rebind(void)
 	smsg_begin();
 }
 
-/* --- a run ---------------------------------------------------------------------------------------- */
+/* --- a run --------------------------------------------------------------- */
 
 static void set_driver(u8 how)
 {

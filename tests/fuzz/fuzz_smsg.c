@@ -143,7 +143,8 @@ static void flicker(void)
 	u64 offset = kgni_smsg_slot(&g, s->rx.consumed);
 
 	flickering -= 2;
-	*word_at(s, offset) = kgni_smsg_word(s->rx.consumed, flickering & 2 ? 0xffff : g.maxsize, 1);
+	*word_at(s, offset) = kgni_smsg_word(s->rx.consumed,
+					     flickering & 2 ? 0xffff : g.maxsize, 1);
 	touch(s, offset, 8);
 }
 

@@ -157,7 +157,8 @@ static void test_numbers(void)
 			if (size == _IOC_SIZE(cmd))
 				continue;
 			fails_with(ioctl(fd, _IOC(_IOC_DIR(cmd), KGNI_IOC_MAGIC, _IOC_NR(cmd),
-						  size), buf), ENOTTY, "ioctl %u, size %u", i, size);
+						  size), buf), ENOTTY, "ioctl %u, size %u",
+				   i, size);
 		}
 		for (dir = 0; dir < 4; dir++) {
 			if (dir != _IOC_DIR(cmd))
