@@ -40,7 +40,7 @@ static u64 sent, acked;		/* messages, since the channel was set up */
 	} while (0)
 #define CODE(rc)	(1U << GNI_RC_##rc)
 
-/* --- hostile ------------------------------------------------------------------------- */
+/* --- hostile ----------------------------------------------------------------------- */
 
 static struct kgni_ring_view *ring(void)
 {
@@ -123,7 +123,7 @@ static void write_mbox(void)
 	}
 }
 
-/* --- posts and events -------------------------------------------------------------------- */
+/* --- posts and events -------------------------------------------------------------- */
 
 /* Puts end where they may: else ASan finds them in fake_put(). */
 static void in_post(const struct kgni_ioc_post *a)
@@ -220,7 +220,7 @@ static void get_event(u8 how)
 		get_completed(e);
 }
 
-/* --- messages --------------------------------------------------------------------------------- */
+/* --- messages ---------------------------------------------------------------------- */
 
 static void send_message(void)
 {
@@ -299,7 +299,7 @@ static void rebind(void)
 	smsg_begin();
 }
 
-/* --- a run --------------------------------------------------------------- */
+/* --- a run ------------------------------------------------------------------------- */
 
 static void set_driver(u8 how)
 {

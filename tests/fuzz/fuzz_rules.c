@@ -23,7 +23,7 @@ static void disturb(void *word);
 
 #include "core/rules.h"
 
-/* --- commands ----------------------------------------------------------------- */
+/* --- commands ---------------------------------------------------------------------- */
 
 struct command {
 	u32 code;
@@ -85,7 +85,7 @@ static void check_decode(u32 code)
 		      "command %#x: op %d, size %u, fetch %d", code, amo.op, amo.size, amo.fetch);
 }
 
-/* --- arithmetic ----------------------------------------------------------------- */
+/* --- arithmetic -------------------------------------------------------------------- */
 
 static u64 by_bits(enum kgni_amo_op op, unsigned int bits, u64 old, u64 op1, u64 op2)
 {
@@ -200,7 +200,7 @@ static void check_exec(const struct kgni_amo *amo, struct input *in)
 	free(word);
 }
 
-/* --- posts ------------------------------------------------------------------------ */
+/* --- posts ------------------------------------------------------------------------- */
 
 static bool bad_param(const struct kgni_post_args *a)
 {
@@ -239,6 +239,15 @@ static bool bad_alignment(const struct kgni_post_args *a)
 	return false;
 }
 
+static void show_post(const struct kgni_post_args *a)
+{
+	fprintf(stderr, "type %u, modes %#x %#x, command %#x\n", a->type, a->cq_mode, a->rdma_mode,
+		a->amo_cmd);
+	fprintf(stderr, "local %#llx remote %#llx length %#llx sync %#llx\n",
+		(unsigned long long)a->local_addr, (unsigned long long)a->remote_addr,
+		(unsigned long long)a->length, (unsigned long long)a->sync_addr);
+}
+
 static void check_post(const struct kgni_post_args *a)
 {
 	enum kgni_rule want = KGNI_RULE_OK, got;
@@ -249,8 +258,9 @@ static void check_post(const struct kgni_post_args *a)
 	else if (bad_alignment(a))
 		want = KGNI_RULE_ALIGN;
 	got = kgni_post_check(a, &amo);
-	check(got == want, "%d, not %d: type %u modes %#x %#x command %#x", got, want, a->type,
-	      a->cq_mode, a->rdma_mode, a->amo_cmd);
+	if (got != want)
+		show_post(a);
+	check(got == want, "%d, not %d", got, want);
 	check(!kgni_post_rule(a->type) == (a->type < 1 || a->type > 7), "type %u", a->type);
 	/* Whoever carries it out counts on this. */
 	if (got == KGNI_RULE_OK && a->type == KGNI_POST_AMO)

@@ -55,7 +55,7 @@ static u64 *word_at(struct side *s, u64 offset)
 	return (u64 *)(s->mbox + offset);
 }
 
-/* --- what a message is follows from its number ----------------------------------- */
+/* --- what a message is follows from its number ------------------------------------- */
 
 static u32 message_length(u64 n)
 {
@@ -72,7 +72,7 @@ static u8 message_byte(u64 n, u32 i)
 	return (u8)(n * 31 + i * 5 + 3);
 }
 
-/* --- the stranger ------------------------------------------------------------------- */
+/* --- the stranger ------------------------------------------------------------------ */
 
 /*
  * A slot, or the credit word for what goes the same way: a sender who believes
@@ -161,7 +161,7 @@ static void meanwhile(void)
 		scribble();
 }
 
-/* --- the two sides --------------------------------------------------------------------- */
+/* --- the two sides ----------------------------------------------------------------- */
 
 static bool wire_full(const struct side *s)
 {
@@ -332,7 +332,7 @@ static void receive(struct side *s, bool twice)
 		release(s);
 }
 
-/* --- shapes --------------------------------------------------------------------------------- */
+/* --- shapes ------------------------------------------------------------------------ */
 
 /* Of a shape that may be of any size, without the memory for it. */
 static void check_shape(u32 credits, u32 maxsize, u64 n)
