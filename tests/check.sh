@@ -96,7 +96,7 @@ check_vm()
 	local sum p f s
 
 	echo "== VM tests${KGNI_VM_KERNEL_DIR:+ in $KGNI_VM_KERNEL_DIR}"
-	make -j"$(nproc)" module lib tools tests-vm
+	make -j"$(nproc)" module kunit lib tools tests-vm
 	sum=$(mktemp)
 	tests/vm/vm.sh --sum "$sum" run || true
 	if read -r p f s <"$sum"; then
@@ -117,7 +117,7 @@ check_debug()
 	dir=$(tests/vm/debug-kernel.sh)
 	KDIR=$dir/headers KMOD_ARGS="UBSAN_SANITIZE=y KCOV_INSTRUMENT=y KCFLAGS=-g" \
 		KGNI_VM_KERNEL_DIR=$dir KGNI_VM_LOGS=$VM_BUILD/logs-debug \
-		KGNI_TEST_SCALE=${KGNI_TEST_SCALE:-8} check_vm
+		KGNI_TEST_SCALE=${KGNI_TEST_SCALE:-8} KGNI_VM_MEMORY=${KGNI_VM_MEMORY:-1G} check_vm
 }
 
 for group in "$@"; do

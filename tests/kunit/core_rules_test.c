@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* core/rules.h: what each kind of post needs and demands. */
+#include "kgt.h"
+
+#define KIND(t)	.name = #t, .type = KGNI_POST_ ## t
+
+/*
+ * Every kind of post, and each kind of AMO. Alignments are those of a field that
+ * is looked at; 0 stands for one that may hold anything.
+ */
+static const struct kind {
+	const char *name;
+	u32 type;
+	u32 cmd;
+	u8 local, remote, length, sync;
+	bool empty, bte, wraps;
+} kinds[] = {
+	{ KIND(RDMA_PUT), .local = 1, .remote = 1, .length = 1, .bte = true, .wraps = true },
+	{ KIND(RDMA_GET), .local = 1, .remote = 4, .length = 4, .bte = true, .wraps = true },
+	{ KIND(FMA_PUT), .local = 1, .remote = 1, .length = 1, .empty = true, .wraps = true },
+	{ KIND(FMA_PUT_W_SYNCFLAG), .local = 1, .remote = 1, .length = 1, .sync = 8,
+	  .empty = true, .wraps = true },
+	{ KIND(FMA_GET), .local = 1, .remote = 4, .length = 4, .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC_ADD, .local = 1, .remote = 8, .length = 8,
+	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC_FADD, .local = 8, .remote = 8, .length = 8,
+	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_IADD_S, .local = 1, .remote = 4, .length = 4,
+	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FIADD_S, .local = 4, .remote = 4, .length = 4,
+	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FCSWAP, .local = 8, .remote = 8, .length = 8,
+	  .wraps = true },
+	{ KIND(CQWRITE), .empty = true },
+};
+
+static void kind_desc(const struct kind *k, char *desc)
+{
+	if (k->cmd)
+		snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s 0x%x", k->name, k->cmd);
+	else
+		strscpy(desc, k->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
+
+/* A post that keeps all rules. */
+static struct kgni_post_args good(const struct kind *k)
+{
+	return (struct kgni_post_args) {
+		.type = k->type,
+		.cq_mode = KGNI_CQMODE_GLOBAL,
+		.local_addr = 0x10000,
+		.remote_addr = 0x20000,
+		.length = 64,
+		.sync_addr = 0x30000,
+		.amo_cmd = k->cmd,
+	};
+}
+
+static enum kgni_rule check(const struct kgni_post_args *a)
+{
+	struct kgni_amo amo;
+
+	return kgni_post_check(a, &amo);
+}
+
+/* Does an alignment demand let this value pass? */
+static enum kgni_rule aligned(u64 value, u8 align)
+{
+	return align && value & (align - 1) ? KGNI_RULE_ALIGN : KGNI_RULE_OK;
+}
+
+static void alignment_of_local_address(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u64 i;
+
+	for (i = 0; i < 16; i++) {
+		a.local_addr = 0x10000 + i;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), aligned(i, k->local), "at %llu", i);
+	}
+}
+
+static void alignment_of_remote_address(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u64 i;
+
+	for (i = 0; i < 16; i++) {
+		a.remote_addr = 0x20000 + i;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), aligned(i, k->remote), "at %llu", i);
+	}
+}
+
+static void alignment_of_length(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u64 i;
+
+	for (i = 1; i < 32; i++) {
+		a.length = i;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), aligned(i, k->length), "%llu bytes", i);
+	}
+	a.length = 0;
+	KUNIT_EXPECT_EQ(test, check(&a), k->empty ? KGNI_RULE_OK : KGNI_RULE_PARAM);
+}
+
+static void alignment_of_flag(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u64 i;
+
+	for (i = 0; i < 16; i++) {
+		a.sync_addr = 0x30000 + i;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), aligned(i, k->sync), "at %llu", i);
+	}
+}
+
+static void range_does_not_wrap(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+
+	a.remote_addr = U64_MAX - 63;
+	a.length = 56;
+	KUNIT_EXPECT_EQ(test, check(&a), KGNI_RULE_OK);
+	a.length = 64;
+	KUNIT_EXPECT_EQ(test, check(&a), k->wraps ? KGNI_RULE_PARAM : KGNI_RULE_OK);
+	a.length = U64_MAX - 7;
+	KUNIT_EXPECT_EQ(test, check(&a), k->wraps ? KGNI_RULE_PARAM : KGNI_RULE_OK);
+}
+
+static void modes(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u32 bit;
+
+	for (bit = 1; bit <= 0x8000; bit <<= 1) {
+		a.cq_mode = bit;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a),
+				    bit & KGNI_CQMODE_ALL ? KGNI_RULE_OK : KGNI_RULE_PARAM,
+				    "cq_mode 0x%x", bit);
+	}
+	a.cq_mode = 0;
+	for (bit = 1; bit <= 0x8000; bit <<= 1) {
+		a.rdma_mode = bit;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), k->bte && bit & ~KGNI_RDMA_USER ?
+				    KGNI_RULE_PARAM : KGNI_RULE_OK, "rdma_mode 0x%x", bit);
+	}
+}
+
+static void rule(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	const struct kgni_post_rule *r = kgni_post_rule(k->type);
+
+	KUNIT_ASSERT_NOT_NULL(test, r);
+	KUNIT_EXPECT_EQ(test, r->bte, k->bte);
+	KUNIT_EXPECT_EQ(test, r->empty, k->empty);
+}
+
+/* Which side is written, as the interface says it. */
+static void sides(struct kunit *test)
+{
+	u32 type;
+
+	for (type = KGNI_POST_RDMA_PUT; type < KGNI_POST_TYPES; type++) {
+		const struct kgni_post_rule *r = kgni_post_rule(type);
+		bool get = type == KGNI_POST_RDMA_GET || type == KGNI_POST_FMA_GET;
+
+		KUNIT_ASSERT_NOT_NULL(test, r);
+		KUNIT_EXPECT_EQ_MSG(test, r->local, get || type == KGNI_POST_RDMA_PUT,
+				    "type %u", type);
+		KUNIT_EXPECT_EQ_MSG(test, r->local_write, get, "type %u", type);
+		KUNIT_EXPECT_EQ_MSG(test, r->remote_write, !get && type != KGNI_POST_CQWRITE,
+				    "type %u", type);
+	}
+}
+
+static void other_types_are_refused(struct kunit *test)
+{
+	static const u32 types[] = { 0, KGNI_POST_TYPES, KGNI_POST_TYPES + 1, 0x100, 0x10003,
+				     0x80000003, U32_MAX };
+	struct kgni_post_args a = good(&kinds[0]);
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(types); i++) {
+		a.type = types[i];
+		KUNIT_EXPECT_EQ_MSG(test, check(&a), KGNI_RULE_PARAM, "type 0x%x", types[i]);
+		KUNIT_EXPECT_NULL(test, kgni_post_rule(types[i]));
+	}
+}
+
+static struct kunit_case cases[] = {
+	KUNIT_CASE_PARAM(alignment_of_local_address, kind_gen_params),
+	KUNIT_CASE_PARAM(alignment_of_remote_address, kind_gen_params),
+	KUNIT_CASE_PARAM(alignment_of_length, kind_gen_params),
+	KUNIT_CASE_PARAM(alignment_of_flag, kind_gen_params),
+	KUNIT_CASE_PARAM(range_does_not_wrap, kind_gen_params),
+	KUNIT_CASE_PARAM(modes, kind_gen_params),
+	KUNIT_CASE_PARAM(rule, kind_gen_params),
+	KUNIT_CASE(sides),
+	KUNIT_CASE(other_types_are_refused),
+	{}
+};
+
+static struct kunit_suite core_rules_suite = {
+	.name = "kgni_core_rules",
+	.test_cases = cases,
+};
+
+kunit_test_suite(core_rules_suite);

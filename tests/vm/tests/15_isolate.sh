@@ -1,0 +1,12 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# What one job or a child could try on another: tables of attempts, each refused.
+# timeout: 300
+. "${0%/*}/lib.sh"
+
+load_kgni nics=2
+run_prog isolate
+run_prog children
+is "$(kgni_refcount)" 0 "nothing holds the module"
+unload_kgni
+done_testing
