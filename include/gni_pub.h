@@ -1858,13 +1858,24 @@ gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t device_id, uint32
  * GNI_CdmCheckpoint() - make a communication domain ready for a checkpoint
  * @cdm_handle: the domain
  *
- * From here on no call on the domain's NICs makes a system call, so that after
- * a restart, when the device files are gone, queues and domain can still be
- * destroyed.
+ * From here on no call on the domain's NICs makes a system call on a device, or
+ * looks at memory that was mapped from one, so that after a restart, when the
+ * device files are gone, endpoints, registrations, queues and the domain can
+ * still be given back: GNI_EpUnbind(), GNI_EpDestroy(), GNI_MemDeregister(),
+ * GNI_CqDestroy() and GNI_CdmDestroy() succeed and free what the library has.
+ * Queues seem empty; messages that have arrived can be read; other calls that
+ * need the device return %GNI_RC_INVALID_PARAM, or %GNI_RC_INVALID_STATE if it
+ * is GNI_CdmAttach(). Files that the library keeps open to answer
+ * GNI_GetDevResInfo() and the like are closed; a protection tag that only
+ * GNI_GetPtag() made goes with them.
+ *
+ * Call it when no other thread uses the domain. What is destroyed before
+ * GNI_CdmResume() leaves its share of the device file behind, if that is still
+ * there, until the process ends.
  *
  * Interface: 000, lines 1148-1167.
  *
- * Context: any thread; no system call.
+ * Context: any thread; does not wait.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such domain
@@ -1874,6 +1885,8 @@ gni_return_t GNI_CdmCheckpoint(gni_cdm_handle_t cdm_handle);
 /**
  * GNI_CdmResume() - undo GNI_CdmCheckpoint()
  * @cdm_handle: the domain
+ *
+ * For a process that took a checkpoint and goes on, with its files open.
  *
  * Interface: 000, lines 1170-1186.
  *
@@ -2098,7 +2111,9 @@ gni_return_t GNI_EpUnbind(gni_ep_handle_t ep_hndl);
  * GNI_EpIdle() - is an endpoint ready for a checkpoint
  * @ep_hndl: the endpoint
  *
- * Changes nothing.
+ * As GNI_EpUnbind() would see it, but nothing is undone. Take events and call
+ * again until it succeeds, for every endpoint, then call GNI_CdmCheckpoint(). An
+ * endpoint that is not bound is ready.
  *
  * Interface: 000, lines 1540-1560.
  *

@@ -3,6 +3,9 @@
  * Communication domains and their attachments. Driver: kernel/nic.c for
  * attaching, kernel/job.c for protection tags and cookies.
  */
+#include <stdlib.h>
+#include <string.h>
+
 #include "ugni.h"
 
 /**
@@ -59,7 +62,8 @@ static void nic_destroy(struct gni_nic *nic)
 	ugni_cq_destroy_all(nic);
 	if (!ugni_retire(&ugni_nics, nic))
 		return;
-	ugni_sys_close(nic->fd);
+	if (!ugni_away(nic))
+		ugni_sys_close(nic->fd);
 	ugni_free(&ugni_nics, nic);
 }
 
@@ -79,13 +83,25 @@ UGNI_PUBLIC gni_return_t GNI_CdmDestroy(gni_cdm_handle_t cdm_hndl)
 	return GNI_RC_SUCCESS;
 }
 
+/* The environment has the last word on sharing FMA descriptors: 0 or 1. */
+static u32 attach_modes(u32 modes)
+{
+	const u32 both = GNI_CDM_MODE_FMA_SHARED | GNI_CDM_MODE_FMA_DEDICATED;
+	const char *shared = secure_getenv("UGNI_FMA_SHARED");
+
+	if (!shared || (strcmp(shared, "0") && strcmp(shared, "1")))
+		return modes;
+	return (modes & ~both) |
+	       (*shared == '1' ? GNI_CDM_MODE_FMA_SHARED : GNI_CDM_MODE_FMA_DEDICATED);
+}
+
 static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struct gni_nic **out)
 {
 	struct kgni_ioc_attach arg = {
 		.inst_id = cdm->inst_id,
 		.ptag = cdm->ptag,
 		.cookie = cdm->cookie,
-		.modes = cdm->modes,
+		.modes = attach_modes(cdm->modes),
 	};
 	struct gni_nic *nic;
 	gni_return_t rc;
@@ -98,7 +114,7 @@ static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struc
 		return GNI_RC_ERROR_NOMEM;
 	nic->fd = fd;
 	nic->inst_id = cdm->inst_id;
-	nic->modes = cdm->modes;
+	nic->modes = arg.modes;
 	nic->dlvr_mode = GNI_DLVMODE_PERFORMANCE;
 	nic->max_retrans = FMA_SMSG_MAX_RETRANS_DEFAULT;
 	ugni_publish(&ugni_nics, nic);
@@ -113,7 +129,7 @@ static gni_return_t attach_device(struct gni_cdm *cdm, u32 device, u32 *pe, stru
 	gni_return_t rc;
 	int fd;
 
-	if (device < KGNI_MAX_DEVICES && cdm->nic[device])
+	if (cdm->checkpoint || (device < KGNI_MAX_DEVICES && cdm->nic[device]))
 		return GNI_RC_INVALID_STATE;
 	rc = ugni_open_device(device, &fd, &info);
 	if (rc != GNI_RC_SUCCESS)
@@ -159,4 +175,36 @@ UGNI_PUBLIC gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t devic
 		rc = attach_device(cdm, device_id, local_addr, nic_hndl);
 	ugni_unlock(cdm);
 	return rc;
+}
+
+/* --- checkpoint ------------------------------------------------------------------- */
+
+static gni_return_t set_checkpoint(gni_cdm_handle_t hndl, bool on)
+{
+	struct gni_cdm *cdm = ugni_lock(&ugni_cdms, hndl);
+	u32 i;
+
+	if (!cdm)
+		return GNI_RC_INVALID_PARAM;
+	cdm->checkpoint = on;
+	for (i = 0; i < KGNI_MAX_DEVICES; i++)
+		if (cdm->nic[i])
+			core_store(&cdm->nic[i]->checkpoint, on);
+	ugni_unlock(cdm);
+	return GNI_RC_SUCCESS;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmCheckpoint(gni_cdm_handle_t cdm_handle)
+{
+	gni_return_t rc = set_checkpoint(cdm_handle, true);
+
+	/* After a restart those would be gone too; who needs them opens them again. */
+	if (rc == GNI_RC_SUCCESS)
+		ugni_control_close_all();
+	return rc;
+}
+
+UGNI_PUBLIC gni_return_t GNI_CdmResume(gni_cdm_handle_t cdm_handle)
+{
+	return set_checkpoint(cdm_handle, false);
 }

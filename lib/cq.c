@@ -19,7 +19,7 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	void *mem;
 	int error;
 
-	rc = ugni_call(nic->fd, KGNI_IOC_CQ_CREATE, arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_CQ_CREATE, arg);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
 	cq->nic = nic;
@@ -32,7 +32,7 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	mem = ugni_sys_map(nic->fd, arg->mmap_offset, arg->mmap_length, &error);
 	if (!mem) {
 		destroy.id = arg->id;
-		ugni_call(nic->fd, KGNI_IOC_CQ_DESTROY, &destroy);
+		ugni_nic_call(nic, KGNI_IOC_CQ_DESTROY, &destroy);
 		return ugni_rc(error);
 	}
 	cq->map_length = arg->mmap_length;
@@ -92,6 +92,14 @@ static u32 req_limit(const struct gni_cq *cq, const struct gni_ep *ep)
 	return cq->entries > 1 ? cq->entries / 2 : 1;
 }
 
+/* Called without the lock too, by threads that a destroyed queue may surprise. */
+static bool cq_ready(const struct gni_cq *cq)
+{
+	const struct gni_nic *nic = core_load(&cq->nic);
+
+	return cq->ring.ring && nic && !ugni_away(nic) && kgni_ring_ready(&cq->ring);
+}
+
 /*
  * Events lost to an overrun leave requests that nobody would end. Once the
  * queue was drained and no post is inside the driver, those that the driver
@@ -104,7 +112,7 @@ static void reap_lost(struct gni_cq *cq)
 	u32 i;
 
 	if (!cq->lost || __atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) ||
-	    kgni_ring_ready(&cq->ring))
+	    cq_ready(cq))
 		return;
 	core_store(&cq->lost, false);
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
@@ -221,6 +229,14 @@ static void forget_requests(struct gni_cq *cq, struct gni_ep *ep)
 	}
 }
 
+/* The endpoint, or what it was bound to, goes; its requests stay. */
+void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep)
+{
+	pthread_mutex_lock(&cq->slot.lock);
+	forget_requests(cq, ep);
+	pthread_mutex_unlock(&cq->slot.lock);
+}
+
 /* The endpoint goes; its requests stay. */
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep)
 {
@@ -236,7 +252,7 @@ void ugni_cq_recycle(void *obj)
 {
 	struct gni_cq *cq = obj;
 
-	if (cq->ring.ring)
+	if (cq->map_length)
 		ugni_sys_unmap(cq->ring.ring, cq->map_length);
 }
 
@@ -246,8 +262,11 @@ static void cq_destroy(struct gni_cq *cq)
 	struct kgni_ioc_cq_destroy arg = { .id = cq->id };
 
 	ugni_retire(&ugni_cqs, cq);
-	ugni_call(cq->nic->fd, KGNI_IOC_CQ_DESTROY, &arg);
-	if (cq->ring.ring)
+	ugni_nic_call(cq->nic, KGNI_IOC_CQ_DESTROY, &arg);
+	/* At a checkpoint the mapping may be gone, and its addresses another's. */
+	if (ugni_away(cq->nic))
+		cq->map_length = 0;
+	if (cq->map_length)
 		ugni_sys_vacate(cq->ring.ring, cq->map_length);
 	forget_requests(cq, NULL);
 	ugni_reqs_destroy(&cq->reqs);
@@ -338,11 +357,6 @@ static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
 	default:
 		return GNI_RC_NOT_DONE;
 	}
-}
-
-static bool cq_ready(const struct gni_cq *cq)
-{
-	return cq->ring.ring && kgni_ring_ready(&cq->ring);
 }
 
 /* Take the next entry of a queue that seems to have one. */
@@ -494,7 +508,7 @@ static gni_return_t wait_refs(const struct cq_wait *w, struct kgni_cq_ref *refs)
 
 	for (i = 0; i < w->count; i++) {
 		cq = ugni_cq(w->hndls[i]);
-		if (!cq)
+		if (!cq || ugni_away(cq->nic))
 			return GNI_RC_INVALID_PARAM;
 		if (!(cq->mode & GNI_CQ_BLOCKING) || !cq->ring.ring)
 			return GNI_RC_ERROR_RESOURCE;

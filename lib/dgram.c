@@ -53,7 +53,7 @@ static gni_return_t post_locked(struct gni_ep *ep, const void *data, u16 length,
 	}
 	if (length)
 		memcpy(arg.data, data, length);
-	rc = ugni_call(ep->nic->fd, KGNI_IOC_DGRAM_POST, &arg);
+	rc = ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_POST, &arg);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
 	ep->dgram_used = true;
@@ -99,13 +99,13 @@ UGNI_PUBLIC gni_return_t GNI_EpPostDataWId(gni_ep_handle_t ep_hndl, void *in_dat
 /**
  * struct dgram_test - a question about a posted datagram
  * @arg: for the driver
- * @fd: file to ask
+ * @nic: NIC handle to ask through
  * @buf: where the peer's data goes
  * @size: bytes there
  */
 struct dgram_test {
 	struct kgni_ioc_dgram_test arg;
-	int fd;
+	const struct gni_nic *nic;
 	void *buf;
 	u16 size;
 };
@@ -120,7 +120,7 @@ static void test_prepare(struct dgram_test *t, const struct gni_ep *ep, struct d
 	t->arg.id = name.id;
 	t->arg.ep = ugni_index(&ugni_eps, ep);
 	t->arg.flags = name.flags;
-	t->fd = ep->nic->fd;
+	t->nic = ep->nic;
 	t->buf = ep->dgram_buf;
 	t->size = ep->dgram_size;
 }
@@ -151,7 +151,7 @@ static gni_return_t dgram_test(gni_ep_handle_t hndl, struct dgram_name name,
 	if (!ep)
 		return GNI_RC_INVALID_PARAM;
 	test_prepare(&t, ep, name);
-	rc = ugni_call(t.fd, KGNI_IOC_DGRAM_TEST, &t.arg);
+	rc = ugni_nic_call(t.nic, KGNI_IOC_DGRAM_TEST, &t.arg);
 	if (rc == GNI_RC_SUCCESS)
 		test_answer(&t, state, pe, id);
 	ugni_unlock(ep);
@@ -169,11 +169,13 @@ static gni_return_t wait_final(struct dgram_test *t, u64 deadline)
 
 	do {
 		t->arg.timeout_ms = ugni_remaining(deadline);
-		ret = ugni_sys_wait(t->fd, KGNI_IOC_DGRAM_TEST, &t->arg);
+		ret = ugni_sys_wait(t->nic->fd, KGNI_IOC_DGRAM_TEST, &t->arg);
 		if (ret == GNI_RC_SUCCESS && is_final(t->arg.state))
 			return GNI_RC_SUCCESS;
 		if (ret != GNI_RC_SUCCESS && ret != GNI_RC_TIMEOUT && ret != -EINTR)
 			return ugni_rc(ret);
+		if (ugni_away(t->nic))
+			return GNI_RC_INVALID_PARAM;
 	} while (ugni_remaining(deadline));
 	return GNI_RC_TIMEOUT;
 }
@@ -191,7 +193,7 @@ static bool wait_prepare(struct dgram_test *t, gni_ep_handle_t hndl, struct dgra
 		ugni_unlock(ep);
 	}
 	pthread_setcancelstate(state, NULL);
-	return ep;
+	return ep && !ugni_away(t->nic);
 }
 
 static gni_return_t dgram_wait(gni_ep_handle_t hndl, struct dgram_name name, u32 timeout,
@@ -248,7 +250,7 @@ UGNI_PUBLIC gni_return_t GNI_PostDataProbe(gni_nic_handle_t nic_hndl, uint32_t *
 
 	if (!nic || !remote_addr || !remote_id)
 		return GNI_RC_INVALID_PARAM;
-	rc = ugni_call(nic->fd, KGNI_IOC_DGRAM_PROBE, &arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_DGRAM_PROBE, &arg);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
 	*remote_addr = arg.remote_pe;
@@ -264,7 +266,7 @@ UGNI_PUBLIC gni_return_t GNI_PostDataProbeById(gni_nic_handle_t nic_hndl, uint64
 
 	if (!nic || !datagram_id)
 		return GNI_RC_INVALID_PARAM;
-	rc = ugni_call(nic->fd, KGNI_IOC_DGRAM_PROBE, &arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_DGRAM_PROBE, &arg);
 	if (rc == GNI_RC_SUCCESS)
 		*datagram_id = arg.id;
 	return rc;
@@ -279,7 +281,7 @@ UGNI_PUBLIC gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, ui
 	struct gni_nic *nic = ugni_nic(nic_hndl);
 	int ret;
 
-	if (!nic || !datagram_id)
+	if (!nic || !datagram_id || ugni_away(nic))
 		return GNI_RC_INVALID_PARAM;
 	do {
 		arg.timeout_ms = ugni_remaining(deadline);
@@ -290,7 +292,7 @@ UGNI_PUBLIC gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, ui
 		}
 		if (ret != GNI_RC_TIMEOUT && ret != GNI_RC_NO_MATCH && ret != -EINTR)
 			return ugni_rc(ret);
-		if (!ugni_live(&ugni_nics, nic))
+		if (!ugni_live(&ugni_nics, nic) || ugni_away(nic))
 			return GNI_RC_INVALID_PARAM;
 	} while (ugni_remaining(deadline));
 	return GNI_RC_TIMEOUT;
@@ -310,7 +312,7 @@ static gni_return_t dgram_cancel(gni_ep_handle_t hndl, struct dgram_name name)
 	if (!ep)
 		return GNI_RC_INVALID_PARAM;
 	arg.ep = ugni_index(&ugni_eps, ep);
-	rc = ugni_call(ep->nic->fd, KGNI_IOC_DGRAM_CANCEL, &arg);
+	rc = ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_CANCEL, &arg);
 	ugni_unlock(ep);
 	return rc;
 }

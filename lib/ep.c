@@ -81,13 +81,42 @@ static bool ep_busy(const struct gni_ep *ep)
 	return core_load(&ep->outstanding[0]) || core_load(&ep->outstanding[1]);
 }
 
+/* Call @forget for every queue but the endpoint's own that has requests of it. */
+static void ep_other_cqs(struct gni_ep *ep,
+			 void (*forget)(struct gni_cq *cq, struct gni_ep *ep))
+{
+	struct gni_cq *cq;
+	u32 i = 0;
+
+	if (!core_load(&ep->outstanding[1]))
+		return;
+	while ((cq = ugni_next(&ugni_cqs, &i)))
+		if (cq != ep->cq && core_load(&cq->nic) == ep->nic)
+			forget(cq, ep);
+}
+
+static gni_return_t ep_idle(struct gni_ep *ep)
+{
+	if (ep_busy(ep) && ep->cq)
+		ugni_cq_settle(ep->cq);
+	return ep_busy(ep) ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
+}
+
+/* Nothing is under way any more after a checkpoint, and no event will come. */
+static void ep_give_up(struct gni_ep *ep)
+{
+	ep_other_cqs(ep, ugni_cq_forget_requests);
+	if (ep->cq)
+		ugni_cq_forget_requests(ep->cq, ep);
+}
+
 static gni_return_t ep_unbind(struct gni_ep *ep)
 {
 	if (!ep->bound)
 		return GNI_RC_INVALID_PARAM;
-	if (ep_busy(ep) && ep->cq)
-		ugni_cq_settle(ep->cq);
-	if (ep_busy(ep))
+	if (ugni_away(ep->nic))
+		ep_give_up(ep);
+	if (ep_idle(ep) != GNI_RC_SUCCESS)
 		return GNI_RC_NOT_DONE;
 	ugni_smsg_release(ep->smsg);
 	ep->smsg = NULL;
@@ -108,17 +137,22 @@ UGNI_PUBLIC gni_return_t GNI_EpUnbind(gni_ep_handle_t ep_hndl)
 	return rc;
 }
 
+UGNI_PUBLIC gni_return_t GNI_EpIdle(gni_ep_handle_t ep_hndl)
+{
+	struct gni_ep *ep = ugni_ep_lock(ep_hndl);
+	gni_return_t rc;
+
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = ep_idle(ep);
+	ugni_unlock(ep);
+	return rc;
+}
+
 /* Live requests stay, so their events are still understood: without the ep. */
 static void ep_leave_cqs(struct gni_ep *ep)
 {
-	struct gni_cq *cq;
-	u32 i = 0;
-
-	if (core_load(&ep->outstanding[1])) {
-		while ((cq = ugni_next(&ugni_cqs, &i)))
-			if (cq != ep->cq && core_load(&cq->nic) == ep->nic)
-				ugni_cq_forget_ep(cq, ep);
-	}
+	ep_other_cqs(ep, ugni_cq_forget_ep);
 	if (ep->cq)
 		ugni_cq_forget_ep(ep->cq, ep);
 }
@@ -133,7 +167,7 @@ static void ep_destroy(struct gni_ep *ep)
 
 	ugni_retire(&ugni_eps, ep);
 	if (ep->dgram_used)
-		ugni_call(ep->nic->fd, KGNI_IOC_DGRAM_CANCEL, &arg);
+		ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_CANCEL, &arg);
 	ugni_smsg_release(ep->smsg);
 	ep_leave_cqs(ep);
 	ugni_unlock(ep);

@@ -65,8 +65,9 @@ static void forked_child(void)
 	u32 i = 0;
 
 	while ((nic = ugni_next(&ugni_nics, &i)))
-		ugni_sys_close(nic->fd);
-	ugni_control_close_all();
+		if (!ugni_away(nic))
+			ugni_sys_close(nic->fd);
+	ugni_control_forked();
 	arena_forget(&ugni_cdms);
 	arena_forget(&ugni_nics);
 	arena_forget(&ugni_eps);

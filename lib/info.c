@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * What can be asked without a communication domain, through one control file a
- * device that stays open once it was needed: a protection tag that the driver
- * made for GNI_GetPtag() lives as long as it. Driver: kernel/device.c, and
+ * device that stays open once it was needed, but for checkpoints: a protection
+ * tag that the driver made for GNI_GetPtag() lives as long as it. Driver: kernel/device.c, and
  * kernel/job.c for tags and resources. Statistics of a NIC handle are counted
  * by the library.
  */
@@ -27,8 +27,17 @@ struct control {
 static struct control controls[KGNI_MAX_DEVICES];
 static pthread_mutex_t control_lock = PTHREAD_MUTEX_INITIALIZER;
 
-/* Entries are never closed but by a child process, so they may be kept. */
-static gni_return_t control_get(u32 device, const struct control **out)
+/**
+ * control_call - ask a device, after opening it if need be
+ * @device: N of /dev/kgniN
+ * @cmd: what to ask, or 0 for no more than what @out tells
+ * @arg: for @cmd
+ * @out: out: its control file; NULL if it does not matter
+ *
+ * Return: GNI_RC_NO_MATCH if there is no such device; else as the driver says.
+ */
+static gni_return_t control_call(u32 device, unsigned long cmd, void *arg,
+				 const struct control **out)
 {
 	gni_return_t rc = GNI_RC_SUCCESS;
 	struct control *c;
@@ -42,9 +51,18 @@ static gni_return_t control_get(u32 device, const struct control **out)
 		rc = ugni_open_device(device, &c->fd, &c->info);
 		c->open = rc == GNI_RC_SUCCESS;
 	}
+	if (c->open && cmd)
+		rc = ugni_call(c->fd, cmd, arg);
 	pthread_mutex_unlock(&control_lock);
-	*out = c;
+	if (out)
+		*out = c;
 	return rc;
+}
+
+/* What does not change about a device. */
+static gni_return_t control_get(u32 device, const struct control **out)
+{
+	return control_call(device, 0, NULL, out);
 }
 
 static gni_return_t control_any(const struct control **out)
@@ -62,17 +80,30 @@ static gni_return_t control_any(const struct control **out)
 	return GNI_RC_ERROR_RESOURCE;
 }
 
-/* In a child process, whose parent's files these are. */
-void ugni_control_close_all(void)
+static void close_all(void)
 {
 	u32 i;
 
-	pthread_mutex_init(&control_lock, NULL);
 	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
 		if (controls[i].open)
 			ugni_sys_close(controls[i].fd);
 		controls[i].open = false;
 	}
+}
+
+/* Before a checkpoint: what needs them later opens them again. */
+void ugni_control_close_all(void)
+{
+	pthread_mutex_lock(&control_lock);
+	close_all();
+	pthread_mutex_unlock(&control_lock);
+}
+
+/* In a child process, whose parent's files these are. */
+void ugni_control_forked(void)
+{
+	pthread_mutex_init(&control_lock, NULL);
+	close_all();
 }
 
 UGNI_PUBLIC gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *address,
@@ -171,14 +202,10 @@ UGNI_PUBLIC gni_return_t GNI_GetDeviceType(gni_nic_device_t *dev_type)
 
 static gni_return_t res_info(u32 device, struct kgni_ioc_res *arg)
 {
-	const struct control *c;
-	gni_return_t rc;
+	gni_return_t rc = control_call(device, KGNI_IOC_RES_INFO, arg, NULL);
 
-	rc = control_get(device, &c);
 	/* No code is documented for a device that is not there. */
-	if (rc == GNI_RC_NO_MATCH)
-		return GNI_RC_INVALID_PARAM;
-	return rc == GNI_RC_SUCCESS ? ugni_call(c->fd, KGNI_IOC_RES_INFO, arg) : rc;
+	return rc == GNI_RC_NO_MATCH ? GNI_RC_INVALID_PARAM : rc;
 }
 
 UGNI_PUBLIC gni_return_t GNI_GetDevResInfo(uint32_t device_id, gni_dev_res_t res_type,
@@ -218,14 +245,11 @@ UGNI_PUBLIC gni_return_t GNI_GetJobResInfo(uint32_t device_id, uint8_t ptag,
 UGNI_PUBLIC gni_return_t GNI_GetPtag(uint32_t device_id, uint32_t cookie, uint8_t *ptag)
 {
 	struct kgni_ioc_ptag arg = { .cookie = cookie };
-	const struct control *c;
 	gni_return_t rc;
 
 	if (!ptag)
 		return GNI_RC_INVALID_PARAM;
-	rc = control_get(device_id, &c);
-	if (rc == GNI_RC_SUCCESS)
-		rc = ugni_call(c->fd, KGNI_IOC_GET_PTAG, &arg);
+	rc = control_call(device_id, KGNI_IOC_GET_PTAG, &arg, NULL);
 	if (rc == GNI_RC_SUCCESS)
 		*ptag = (uint8_t)arg.ptag;
 	return rc;

@@ -120,7 +120,9 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	gni_return_t rc;
 
 	*cq = NULL;
-	if (!ep->bound || !capture(arg, descr, &cq_hndl) || !mode_allowed(ep->nic, arg->cq_mode))
+	if (ugni_away(ep->nic) || !ep->bound)
+		return GNI_RC_INVALID_PARAM;
+	if (!capture(arg, descr, &cq_hndl) || !mode_allowed(ep->nic, arg->cq_mode))
 		return GNI_RC_INVALID_PARAM;
 	arg->remote_pe = ep->remote_pe;
 	arg->remote_event = ep->remote_event;

@@ -47,6 +47,20 @@ gni_return_t ugni_call(int fd, unsigned long cmd, void *arg)
 	return ugni_rc(ret);
 }
 
+/**
+ * ugni_nic_call - ask the driver for something of a NIC handle
+ * @nic: NIC handle
+ * @cmd: KGNI_IOC_*, one that does not wait
+ * @arg: its structure
+ *
+ * Return: GNI_RC_INVALID_PARAM at a checkpoint, when there is nothing behind
+ * the handle; else as the driver answers.
+ */
+gni_return_t ugni_nic_call(const struct gni_nic *nic, unsigned long cmd, void *arg)
+{
+	return ugni_away(nic) ? GNI_RC_INVALID_PARAM : ugni_call(nic->fd, cmd, arg);
+}
+
 static u64 now_us(void)
 {
 	struct timespec ts;

@@ -179,10 +179,10 @@ static void return_credits(const struct gni_ep *ep)
 	struct kgni_ioc_post arg;
 	gni_return_t rc;
 
-	if (!s->credit_due)
+	if (!s->credit_due || ugni_away(ep->nic))
 		return;
 	arg = smsg_put(ep, 0, s->rx.consumed);
-	rc = ugni_call(ep->nic->fd, KGNI_IOC_POST, &arg);
+	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
 	if (transient(rc))
 		return;
 	s->credit_due = false;
@@ -227,7 +227,7 @@ static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 l
 		arg.src_cq = ep->cq->id;
 		arg.src_event = kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_SMSG);
 	}
-	rc = ugni_call(ep->nic->fd, KGNI_IOC_POST, &arg);
+	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
 	if (arg.src_cq)
 		ugni_cq_posted(ep->cq, tid, true, rc);
 	return rc;

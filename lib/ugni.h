@@ -205,7 +205,8 @@ void ugni_req_put(struct ugni_reqs *t, u32 index);
 
 /**
  * struct gni_cdm - a communication domain
- * @slot: head; its lock guards @nic
+ * @slot: head; its lock guards @nic and @checkpoint
+ * @checkpoint: between GNI_CdmCheckpoint() and GNI_CdmResume()
  * @inst_id: instance id
  * @cookie: cookie of the job
  * @modes: GNI_CDM_MODE_* bits
@@ -214,6 +215,7 @@ void ugni_req_put(struct ugni_reqs *t, u32 index);
  */
 struct gni_cdm {
 	struct ugni_slot slot;
+	bool checkpoint;
 	u32 inst_id;
 	u32 cookie;
 	u32 modes;
@@ -223,8 +225,9 @@ struct gni_cdm {
 
 /**
  * struct gni_nic - one attachment: one open file of a device
- * @slot: head; its lock is not used, nothing here changes but the statistics
- * @fd: the file
+ * @slot: head; its lock is not used: what changes here is atomic
+ * @checkpoint: its domain's; the file may be gone, and its number another's
+ * @fd: the file; for ugni_nic_call()
  * @inst_id: instance id of the communication domain
  * @modes: its GNI_CDM_MODE_* bits
  * @dlvr_mode: GNI_DLVMODE_* bits for short messages
@@ -233,6 +236,7 @@ struct gni_cdm {
  */
 struct gni_nic {
 	struct ugni_slot slot;
+	bool checkpoint;
 	int fd;
 	u32 inst_id;
 	u32 modes;
@@ -323,6 +327,15 @@ static inline struct gni_ep *ugni_ep_lock(gni_ep_handle_t hndl)
 	return ugni_lock(&ugni_eps, hndl);
 }
 
+/*
+ * Is the domain at a checkpoint: then nothing of the driver's may be touched,
+ * neither the file nor what was mapped from it.
+ */
+static inline bool ugni_away(const struct gni_nic *nic)
+{
+	return core_load(&nic->checkpoint);
+}
+
 /* cdm.c */
 gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info);
 
@@ -334,6 +347,7 @@ gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ug
 			   u32 *tid);
 void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc);
 void ugni_cq_settle(struct gni_cq *cq);
+void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_destroy_all(const struct gni_nic *nic);
 void ugni_cq_recycle(void *obj);
@@ -349,11 +363,13 @@ void ugni_smsg_release(struct ugni_smsg *s);
 
 /* info.c */
 void ugni_control_close_all(void);
+void ugni_control_forked(void);
 
 /* --- rc.c: from the driver's answers to return codes --------------------------- */
 
 gni_return_t ugni_rc(int ret);
 gni_return_t ugni_call(int fd, unsigned long cmd, void *arg);
+gni_return_t ugni_nic_call(const struct gni_nic *nic, unsigned long cmd, void *arg);
 u64 ugni_deadline(u64 timeout_ms);
 u64 ugni_remaining(u64 deadline);
 
