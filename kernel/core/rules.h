@@ -62,6 +62,22 @@ enum kgni_rule {
 	KGNI_RULE_ALIGN,	/* GNI_RC_ALIGNMENT_ERROR */
 };
 
+/* What is wrong with a post. */
+enum kgni_flaw {
+	KGNI_FLAW_NONE,
+	KGNI_FLAW_TYPE,		/* there is no such type */
+	KGNI_FLAW_CQ_MODE,	/* unknown bits */
+	KGNI_FLAW_RDMA_MODE,	/* unknown bits */
+	KGNI_FLAW_RANGE,	/* the remote range wraps around */
+	KGNI_FLAW_EMPTY,	/* length is 0 */
+	KGNI_FLAW_AMO_CMD,	/* there is no such command */
+	KGNI_FLAW_ALIGN,	/* from here on: not a multiple of what it must be */
+	KGNI_FLAW_REMOTE_ADDR = KGNI_FLAW_ALIGN,
+	KGNI_FLAW_LENGTH,
+	KGNI_FLAW_LOCAL_ADDR,
+	KGNI_FLAW_SYNC_ADDR,
+};
+
 static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
 {
 	static const struct kgni_post_rule table[KGNI_POST_TYPES] = {
@@ -108,6 +124,55 @@ struct kgni_post_args {
 };
 
 /**
+ * kgni_post_flaw - find what is wrong with a post
+ * @a: its fields; those that its type does not use may hold anything
+ * @amo: out: the command, decoded, if it is an AMO
+ * @multiple: out: what the field must be a multiple of, for flaws from
+ *	KGNI_FLAW_ALIGN on
+ *
+ * Return: the first flaw, KGNI_FLAW_NONE if it keeps the rules.
+ */
+static inline enum kgni_flaw kgni_post_flaw(const struct kgni_post_args *a, struct kgni_amo *amo,
+					    u32 *multiple)
+{
+	const struct kgni_post_rule *r = kgni_post_rule(a->type);
+
+	if (!r)
+		return KGNI_FLAW_TYPE;
+	if (a->cq_mode & ~KGNI_CQMODE_ALL)
+		return KGNI_FLAW_CQ_MODE;
+	if (r->bte && a->rdma_mode & ~KGNI_RDMA_USER)
+		return KGNI_FLAW_RDMA_MODE;
+	if (a->type == KGNI_POST_CQWRITE)
+		return KGNI_FLAW_NONE;
+	if (a->remote_addr + a->length < a->remote_addr)
+		return KGNI_FLAW_RANGE;
+	if (!a->length && !r->empty)
+		return KGNI_FLAW_EMPTY;
+	if (a->type == KGNI_POST_AMO) {
+		if (!kgni_amo_decode(a->amo_cmd, amo))
+			return KGNI_FLAW_AMO_CMD;
+		*multiple = amo->size;
+		if (a->remote_addr % amo->size)
+			return KGNI_FLAW_REMOTE_ADDR;
+		if (a->length % amo->size)
+			return KGNI_FLAW_LENGTH;
+		if (amo->fetch && a->local_addr % amo->size)
+			return KGNI_FLAW_LOCAL_ADDR;
+	}
+	*multiple = 8;
+	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG && a->sync_addr % 8)
+		return KGNI_FLAW_SYNC_ADDR;
+	*multiple = r->remote_align;
+	if (a->remote_addr % r->remote_align)
+		return KGNI_FLAW_REMOTE_ADDR;
+	*multiple = r->length_align;
+	if (a->length % r->length_align)
+		return KGNI_FLAW_LENGTH;
+	return KGNI_FLAW_NONE;
+}
+
+/**
  * kgni_post_check - does a post keep the rules
  * @a: its fields; those that its type does not use may hold anything
  * @amo: out: the command, decoded, if it is an AMO
@@ -116,31 +181,12 @@ struct kgni_post_args {
  */
 static inline enum kgni_rule kgni_post_check(const struct kgni_post_args *a, struct kgni_amo *amo)
 {
-	const struct kgni_post_rule *r = kgni_post_rule(a->type);
+	u32 multiple;
+	enum kgni_flaw flaw = kgni_post_flaw(a, amo, &multiple);
 
-	if (!r || a->cq_mode & ~KGNI_CQMODE_ALL)
-		return KGNI_RULE_PARAM;
-	if (r->bte && a->rdma_mode & ~KGNI_RDMA_USER)
-		return KGNI_RULE_PARAM;
-	if (a->type == KGNI_POST_CQWRITE)
+	if (flaw == KGNI_FLAW_NONE)
 		return KGNI_RULE_OK;
-	if (a->remote_addr + a->length < a->remote_addr)
-		return KGNI_RULE_PARAM;
-	if (!a->length && !r->empty)
-		return KGNI_RULE_PARAM;
-	if (a->type == KGNI_POST_AMO) {
-		if (!kgni_amo_decode(a->amo_cmd, amo))
-			return KGNI_RULE_PARAM;
-		if (a->remote_addr % amo->size || a->length % amo->size)
-			return KGNI_RULE_ALIGN;
-		if (amo->fetch && a->local_addr % amo->size)
-			return KGNI_RULE_ALIGN;
-	}
-	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG && a->sync_addr % 8)
-		return KGNI_RULE_ALIGN;
-	if (a->remote_addr % r->remote_align || a->length % r->length_align)
-		return KGNI_RULE_ALIGN;
-	return KGNI_RULE_OK;
+	return flaw < KGNI_FLAW_ALIGN ? KGNI_RULE_PARAM : KGNI_RULE_ALIGN;
 }
 
 #endif /* _KGNI_CORE_RULES_H */

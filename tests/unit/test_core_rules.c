@@ -307,6 +307,43 @@ static void test_garbage(void **state)
 	assert_true(seen[0] && seen[1] && seen[2]);
 }
 
+/* The flaw says which field, and what it should be a multiple of. */
+static void test_flaws(void **state)
+{
+	static const struct {
+		enum kgni_flaw flaw;
+		u32 multiple;
+		struct kgni_post_args a;
+	} cases[] = {
+		{ KGNI_FLAW_NONE, 0, { .type = FMA_PUT } },
+		{ KGNI_FLAW_TYPE, 0, { .type = 0 } },
+		{ KGNI_FLAW_CQ_MODE, 0, { .type = FMA_PUT, .cq_mode = 8 } },
+		{ KGNI_FLAW_RDMA_MODE, 0, { .type = RDMA_PUT, .rdma_mode = 0x100, .length = 1 } },
+		{ KGNI_FLAW_RANGE, 0, { .type = FMA_PUT, .remote_addr = ~0ULL, .length = 1 } },
+		{ KGNI_FLAW_EMPTY, 0, { .type = RDMA_PUT } },
+		{ KGNI_FLAW_AMO_CMD, 0, { .type = AMO, .length = 8, .amo_cmd = 0x10d } },
+		{ KGNI_FLAW_REMOTE_ADDR, 8, { .type = AMO, .length = 8, .remote_addr = 4,
+					      .amo_cmd = 0x108 } },
+		{ KGNI_FLAW_LENGTH, 4, { .type = AMO, .length = 6, .remote_addr = 4,
+					 .amo_cmd = 0x254 } },
+		{ KGNI_FLAW_LOCAL_ADDR, 8, { .type = AMO, .length = 8, .local_addr = 4,
+					     .amo_cmd = 0x008 } },
+		{ KGNI_FLAW_SYNC_ADDR, 8, { .type = FMA_PUT_FLAG, .sync_addr = 4 } },
+		{ KGNI_FLAW_REMOTE_ADDR, 4, { .type = FMA_GET, .length = 4,
+					      .remote_addr = 0x1003 } },
+		{ KGNI_FLAW_LENGTH, 4, { .type = RDMA_GET, .length = 6 } },
+	};
+	struct kgni_amo amo;
+	u32 i, multiple;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(cases); i++) {
+		assert_int_equal(kgni_post_flaw(&cases[i].a, &amo, &multiple), cases[i].flaw);
+		if (cases[i].flaw >= KGNI_FLAW_ALIGN)
+			assert_int_equal(multiple, cases[i].multiple);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -318,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_modes),
 		cmocka_unit_test(test_wrap),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_flaws),
 	};
 
 	return cmocka_run_group_tests_name("rules of posts", tests, NULL, NULL);
