@@ -23,17 +23,19 @@ gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info)
 	int ret;
 
 	if (device >= KGNI_MAX_DEVICES)
-		return GNI_RC_NO_MATCH;
+		return ugni_bad(GNI_RC_NO_MATCH, "device_id is %u, devices have 0 to %u", device,
+				KGNI_MAX_DEVICES - 1);
 	ret = ugni_sys_open(device);
 	if (ret < 0)
-		return ugni_rc(ret);
+		return ugni_more(ugni_answer(ret), "opening " KGNI_DEVICE_PATH, device);
 	rc = ugni_call(ret, KGNI_IOC_INFO, info);
 	if (rc == GNI_RC_SUCCESS && info->abi == KGNI_ABI_VERSION) {
 		*fd = ret;
 		return GNI_RC_SUCCESS;
 	}
 	ugni_sys_close(ret);
-	return GNI_RC_NO_MATCH;
+	return ugni_bad(GNI_RC_NO_MATCH, "the driver of " KGNI_DEVICE_PATH
+			" does not speak version %u of its interface", device, KGNI_ABI_VERSION);
 }
 
 UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t cookie,
@@ -42,10 +44,10 @@ UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t 
 	struct gni_cdm *cdm;
 
 	if (!cdm_hndl)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(cdm_hndl));
 	cdm = ugni_alloc(&ugni_cdms);
 	if (!cdm)
-		return GNI_RC_ERROR_NOMEM;
+		return ugni_end(ugni_nomem("domain"));
 	cdm->inst_id = inst_id;
 	cdm->ptag = ptag;
 	cdm->cookie = cookie;
@@ -73,7 +75,7 @@ UGNI_PUBLIC gni_return_t GNI_CdmDestroy(gni_cdm_handle_t cdm_hndl)
 	u32 i;
 
 	if (!cdm)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("domain", cdm_hndl));
 	ugni_retire(&ugni_cdms, cdm);
 	for (i = 0; i < KGNI_MAX_DEVICES; i++)
 		if (cdm->nic[i])
@@ -108,10 +110,11 @@ static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struc
 
 	rc = ugni_call(fd, KGNI_IOC_ATTACH, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_more(rc, "attaching with ptag %u, cookie 0x%x, modes 0x%x", arg.ptag,
+				 arg.cookie, arg.modes);
 	nic = ugni_alloc(&ugni_nics);
 	if (!nic)
-		return GNI_RC_ERROR_NOMEM;
+		return ugni_nomem("NIC handle");
 	nic->fd = fd;
 	nic->inst_id = cdm->inst_id;
 	nic->modes = arg.modes;
@@ -129,8 +132,11 @@ static gni_return_t attach_device(struct gni_cdm *cdm, u32 device, u32 *pe, stru
 	gni_return_t rc;
 	int fd;
 
-	if (cdm->checkpoint || (device < KGNI_MAX_DEVICES && cdm->nic[device]))
-		return GNI_RC_INVALID_STATE;
+	if (cdm->checkpoint)
+		return ugni_bad(GNI_RC_INVALID_STATE, UGNI_AWAY);
+	if (device < KGNI_MAX_DEVICES && cdm->nic[device])
+		return ugni_bad(GNI_RC_INVALID_STATE, "the domain is attached to device %u already",
+				device);
 	rc = ugni_open_device(device, &fd, &info);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
@@ -155,7 +161,7 @@ static gni_return_t attach_any(struct gni_cdm *cdm, u32 *pe, struct gni_nic **ni
 		if (rc != GNI_RC_NO_MATCH)
 			return rc;
 	}
-	return GNI_RC_INVALID_STATE;
+	return ugni_bad(GNI_RC_INVALID_STATE, "no device is left to attach to");
 }
 
 UGNI_PUBLIC gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t device_id,
@@ -164,28 +170,30 @@ UGNI_PUBLIC gni_return_t GNI_CdmAttach(gni_cdm_handle_t cdm_hndl, uint32_t devic
 	struct gni_cdm *cdm;
 	gni_return_t rc;
 
-	if (!local_addr || !nic_hndl)
-		return GNI_RC_INVALID_PARAM;
+	if (!local_addr)
+		return ugni_end(ugni_null(local_addr));
+	if (!nic_hndl)
+		return ugni_end(ugni_null(nic_hndl));
 	cdm = ugni_lock(&ugni_cdms, cdm_hndl);
 	if (!cdm)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("domain", cdm_hndl));
 	if (device_id == (uint32_t)-1)
 		rc = attach_any(cdm, local_addr, nic_hndl);
 	else
 		rc = attach_device(cdm, device_id, local_addr, nic_hndl);
 	ugni_unlock(cdm);
-	return rc;
+	return ugni_end(rc);
 }
 
 /* --- checkpoint ------------------------------------------------------------------- */
 
-static gni_return_t set_checkpoint(gni_cdm_handle_t hndl, bool on)
+static gni_return_t set_checkpoint(gni_cdm_handle_t cdm_handle, bool on)
 {
-	struct gni_cdm *cdm = ugni_lock(&ugni_cdms, hndl);
+	struct gni_cdm *cdm = ugni_lock(&ugni_cdms, cdm_handle);
 	u32 i;
 
 	if (!cdm)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_no("domain", cdm_handle);
 	cdm->checkpoint = on;
 	for (i = 0; i < KGNI_MAX_DEVICES; i++)
 		if (cdm->nic[i])
@@ -201,10 +209,10 @@ UGNI_PUBLIC gni_return_t GNI_CdmCheckpoint(gni_cdm_handle_t cdm_handle)
 	/* After a restart those would be gone too; who needs them opens them again. */
 	if (rc == GNI_RC_SUCCESS)
 		ugni_control_close_all();
-	return rc;
+	return ugni_end(rc);
 }
 
 UGNI_PUBLIC gni_return_t GNI_CdmResume(gni_cdm_handle_t cdm_handle)
 {
-	return set_checkpoint(cdm_handle, false);
+	return ugni_end(set_checkpoint(cdm_handle, false));
 }

@@ -21,7 +21,8 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 
 	rc = ugni_nic_call(nic, KGNI_IOC_CQ_CREATE, arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_more(rc, "entry_count is %u, delay_count %u, mode 0x%x", arg->entries,
+				 arg->delay, arg->mode);
 	cq->nic = nic;
 	cq->id = arg->id;
 	cq->entries = arg->entries;
@@ -33,7 +34,7 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	if (!mem) {
 		destroy.id = arg->id;
 		ugni_nic_call(nic, KGNI_IOC_CQ_DESTROY, &destroy);
-		return ugni_rc(error);
+		return ugni_more(ugni_answer(error), "mapping the queue");
 	}
 	cq->map_length = arg->mmap_length;
 	kgni_ring_view_init(&cq->ring, mem, arg->slots);
@@ -54,17 +55,19 @@ UGNI_PUBLIC gni_return_t GNI_CqCreate(gni_nic_handle_t nic_hndl, uint32_t entry_
 	struct gni_cq *cq;
 	gni_return_t rc;
 
-	if (!nic || !cq_hndl)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!cq_hndl)
+		return ugni_end(ugni_null(cq_hndl));
 	cq = ugni_alloc(&ugni_cqs);
 	if (!cq)
-		return GNI_RC_ERROR_NOMEM;
+		return ugni_end(ugni_nomem("queue"));
 	cq->handler = handler;
 	cq->context = context;
 	rc = cq_create(nic, &arg, cq);
 	if (rc != GNI_RC_SUCCESS) {
 		ugni_free(&ugni_cqs, cq);
-		return rc;
+		return ugni_end(rc);
 	}
 	ugni_publish(&ugni_cqs, cq);
 	*cq_hndl = cq;
@@ -144,12 +147,14 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	if (!req_count(cq, ep)) {
 		reap_lost(cq);
 		if (!req_count(cq, ep))
-			return GNI_RC_ERROR_RESOURCE;
+			return ugni_bad(GNI_RC_ERROR_RESOURCE,
+					"%u transactions of the endpoint wait for events, as many as may",
+					core_load(outstanding(cq, ep)));
 	}
 	rc = ugni_req_get(&cq->reqs, what->smsg, &r, tid);
 	if (rc != GNI_RC_SUCCESS) {
 		__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
-		return rc;
+		return ugni_bad(rc, "the queue has no room for a request more");
 	}
 	r->descr = what->descr;
 	r->ep = ep;
@@ -277,12 +282,15 @@ static void cq_destroy(struct gni_cq *cq)
 UGNI_PUBLIC gni_return_t GNI_CqDestroy(gni_cq_handle_t cq_hndl)
 {
 	struct gni_cq *cq = ugni_lock(&ugni_cqs, cq_hndl);
+	u32 eps;
 
 	if (!cq)
-		return GNI_RC_INVALID_PARAM;
-	if (cq->eps) {
+		return ugni_end(ugni_no("queue", cq_hndl));
+	eps = cq->eps;
+	if (eps) {
 		ugni_unlock(cq);
-		return GNI_RC_ERROR_RESOURCE;
+		return ugni_end(ugni_bad(GNI_RC_ERROR_RESOURCE, "%u endpoints use the queue",
+					 eps));
 	}
 	cq_destroy(cq);
 	return GNI_RC_SUCCESS;
@@ -338,7 +346,19 @@ static void note_entry(struct gni_cq *cq, gni_cq_entry_t e)
 
 static gni_return_t entry_rc(gni_cq_entry_t e)
 {
-	return kgni_cqe_status(e) == KGNI_ST_OK ? GNI_RC_SUCCESS : GNI_RC_TRANSACTION_ERROR;
+	char text[128];
+
+	if (kgni_cqe_status(e) == KGNI_ST_OK)
+		return GNI_RC_SUCCESS;
+	if (!ugni_debugging())
+		return GNI_RC_TRANSACTION_ERROR;
+	ugni_entry_text(e, text, sizeof(text));
+	return ugni_bad(GNI_RC_TRANSACTION_ERROR, "event 0x%llx: %s", (unsigned long long)e, text);
+}
+
+static gni_return_t overran(void)
+{
+	return ugni_bad(GNI_RC_ERROR_RESOURCE, "the queue overran, events are lost");
 }
 
 static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
@@ -353,22 +373,22 @@ static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
 	case KGNI_RING_OVERRUN:
 		core_store(&cq->lost, true);
 		*entry = kgni_cqe_overrun();
-		return GNI_RC_ERROR_RESOURCE;
+		return overran();
 	default:
-		return GNI_RC_NOT_DONE;
+		return ugni_bad(GNI_RC_NOT_DONE, "there is no event");
 	}
 }
 
 /* Take the next entry of a queue that seems to have one. */
-static gni_return_t cq_pop(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
+static gni_return_t cq_pop(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry)
 {
-	struct gni_cq *cq = ugni_lock(&ugni_cqs, hndl);
+	struct gni_cq *cq = ugni_lock(&ugni_cqs, cq_hndl);
 	void (*handler)(gni_cq_entry_t *entry, void *context);
 	void *context;
 	gni_return_t rc;
 
 	if (!cq)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_no("queue", cq_hndl);
 	rc = pop_locked(cq, entry);
 	handler = cq->handler;
 	context = cq->context;
@@ -382,13 +402,15 @@ UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 {
 	struct gni_cq *cq = ugni_cq(cq_hndl);
 
-	if (!cq || !event_data)
-		return GNI_RC_INVALID_PARAM;
+	if (!cq)
+		return ugni_end(ugni_no("queue", cq_hndl));
+	if (!event_data)
+		return ugni_end(ugni_null(event_data));
 	if (cq_ready(cq))
-		return cq_pop(cq_hndl, event_data);
+		return ugni_end(cq_pop(cq_hndl, event_data));
 	if (core_load(&cq->lost))
 		ugni_cq_settle(cq);
-	return GNI_RC_NOT_DONE;
+	return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
@@ -396,10 +418,10 @@ UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
 	struct gni_cq *cq = ugni_cq(cq_hndl);
 
 	if (!cq)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("queue", cq_hndl));
 	if (!cq_ready(cq))
-		return GNI_RC_NOT_DONE;
-	return core_load(&cq->ring.ring->overrun) ? GNI_RC_ERROR_RESOURCE : GNI_RC_SUCCESS;
+		return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
+	return core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) : GNI_RC_SUCCESS;
 }
 
 /* Return: the descriptor's request if @e was handed out, else NULL. */
@@ -421,7 +443,9 @@ static gni_return_t get_completed(struct gni_cq *cq, gni_cq_entry_t e,
 
 	*post_descr = NULL;
 	if (!r)
-		return GNI_RC_DESCRIPTOR_ERROR;
+		return ugni_bad(GNI_RC_DESCRIPTOR_ERROR,
+				"event_data 0x%llx is of no post that this queue gave out",
+				(unsigned long long)e);
 	descr = r->descr;
 	descr->status = entry_rc(e);
 	descr->cq_mode_complete = event_mode(e);
@@ -440,13 +464,13 @@ UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_
 	gni_return_t rc;
 
 	if (!post_descr)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(post_descr));
 	cq = ugni_lock(&ugni_cqs, cq_hndl);
 	if (!cq)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("queue", cq_hndl));
 	rc = get_completed(cq, event_data, post_descr);
 	ugni_unlock(cq);
-	return rc;
+	return ugni_end(rc);
 }
 
 /* --- waiting ------------------------------------------------------------------ */
@@ -489,7 +513,7 @@ static gni_return_t wait_look(struct cq_wait *w)
 	for (i = 0; i < w->count; i++) {
 		cq = ugni_cq(w->hndls[i]);
 		if (!cq)
-			return GNI_RC_INVALID_PARAM;
+			return ugni_no("queue", w->hndls[i]);
 		if (!cq_ready(cq))
 			continue;
 		rc = w->event ? pop_uncancelled(w->hndls[i], w->event) : GNI_RC_SUCCESS;
@@ -508,10 +532,14 @@ static gni_return_t wait_refs(const struct cq_wait *w, struct kgni_cq_ref *refs)
 
 	for (i = 0; i < w->count; i++) {
 		cq = ugni_cq(w->hndls[i]);
-		if (!cq || ugni_away(cq->nic))
-			return GNI_RC_INVALID_PARAM;
+		if (!cq)
+			return ugni_no("queue", w->hndls[i]);
+		if (ugni_away(cq->nic))
+			return ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY);
 		if (!(cq->mode & GNI_CQ_BLOCKING) || !cq->ring.ring)
-			return GNI_RC_ERROR_RESOURCE;
+			return ugni_bad(GNI_RC_ERROR_RESOURCE,
+					"queue %p has mode 0x%x, without GNI_CQ_BLOCKING",
+					(void *)cq, cq->mode);
 		refs[i].fd = cq->nic->fd;
 		refs[i].id = cq->id;
 	}
@@ -545,7 +573,7 @@ static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, 
 	ret = ugni_sys_wait(refs[0].fd, KGNI_IOC_CQ_WAIT, &arg);
 	if (ret == GNI_RC_SUCCESS || ret == GNI_RC_TIMEOUT)
 		return true;
-	*rc = ret == -EINTR ? w->interrupted : ugni_rc(ret);
+	*rc = ret == -EINTR ? ugni_bad(w->interrupted, "a signal came") : ugni_answer(ret);
 	return false;
 }
 
@@ -556,8 +584,11 @@ static gni_return_t wait_any(struct cq_wait *w, u64 timeout)
 	gni_return_t rc;
 	u64 left;
 
-	if (!w->hndls || !w->count || w->count > KGNI_CQ_WAIT_MAX)
-		return GNI_RC_INVALID_PARAM;
+	if (!w->hndls)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "cq_hndls is NULL");
+	if (!w->count || w->count > KGNI_CQ_WAIT_MAX)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "num_cqs is %u, 1 to %u may be", w->count,
+				KGNI_CQ_WAIT_MAX);
 	rc = wait_refs(w, refs);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
@@ -567,7 +598,7 @@ static gni_return_t wait_any(struct cq_wait *w, u64 timeout)
 			return rc;
 		left = ugni_remaining(deadline);
 		if (!left)
-			return GNI_RC_TIMEOUT;
+			return ugni_bad(GNI_RC_TIMEOUT, "no event came");
 	} while (wait_sleep(w, refs, left, &rc));
 	return rc;
 }
@@ -582,7 +613,7 @@ UGNI_PUBLIC gni_return_t GNI_CqWaitEvent(gni_cq_handle_t cq_hndl, uint64_t timeo
 		.interrupted = GNI_RC_INVALID_STATE,
 	};
 
-	return event_data ? wait_any(&w, timeout) : GNI_RC_INVALID_PARAM;
+	return ugni_end(event_data ? wait_any(&w, timeout) : ugni_null(event_data));
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqVectorWaitEvent(gni_cq_handle_t *cq_hndls, uint32_t num_cqs,
@@ -598,12 +629,14 @@ UGNI_PUBLIC gni_return_t GNI_CqVectorWaitEvent(gni_cq_handle_t *cq_hndls, uint32
 	};
 	gni_return_t rc;
 
-	if (!event_data || !which)
-		return GNI_RC_INVALID_PARAM;
+	if (!event_data)
+		return ugni_end(ugni_null(event_data));
+	if (!which)
+		return ugni_end(ugni_null(which));
 	rc = wait_any(&w, timeout);
 	if (w.which != UGNI_NONE)
 		*which = w.which;
-	return rc;
+	return ugni_end(rc);
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqVectorMonitor(gni_cq_handle_t *cq_hndls, uint32_t num_cqs,
@@ -617,9 +650,9 @@ UGNI_PUBLIC gni_return_t GNI_CqVectorMonitor(gni_cq_handle_t *cq_hndls, uint32_t
 	gni_return_t rc;
 
 	if (!which)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(which));
 	rc = wait_any(&w, timeout);
 	if (rc == GNI_RC_SUCCESS)
 		*which = w.which;
-	return rc;
+	return ugni_end(rc);
 }

@@ -143,7 +143,8 @@ static const char *const status_text[KGNI_ST_COUNT] = {
 	[KGNI_ST_LINK] = "connection to the remote node failed",
 };
 
-static void entry_text(gni_cq_entry_t entry, char *text, size_t size)
+/* Say in words what an entry tells; @size: of @text, 128 is enough. */
+void ugni_entry_text(gni_cq_entry_t entry, char *text, size_t size)
 {
 	u64 status = kgni_cqe_status(entry);
 
@@ -159,11 +160,14 @@ UGNI_PUBLIC gni_return_t GNI_CqErrorStr(gni_cq_entry_t entry, void *buffer, uint
 {
 	char text[128];
 
-	if (!buffer || !len)
-		return GNI_RC_INVALID_PARAM;
-	entry_text(entry, text, sizeof(text));
+	if (!buffer)
+		return ugni_end(ugni_null(buffer));
+	if (!len)
+		return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, "len is 0"));
+	ugni_entry_text(entry, text, sizeof(text));
 	if (strlen(text) >= len)
-		return GNI_RC_SIZE_ERROR;
+		return ugni_end(ugni_bad(GNI_RC_SIZE_ERROR, "len is %u, the text needs %zu", len,
+					 strlen(text) + 1));
 	strcpy(buffer, text);
 	return GNI_RC_SUCCESS;
 }
@@ -174,9 +178,10 @@ UGNI_PUBLIC gni_return_t GNI_CqErrorRecoverable(gni_cq_entry_t entry, uint32_t *
 	u64 status = kgni_cqe_status(entry);
 
 	if (!recoverable)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(recoverable));
 	if (status >= KGNI_ST_COUNT)
-		return GNI_RC_INVALID_STATE;
+		return ugni_end(ugni_bad(GNI_RC_INVALID_STATE, "entry has status %u, there is none",
+					 (unsigned int)status));
 	*recoverable = status == KGNI_ST_OK || status == KGNI_ST_LINK ||
 		       status == KGNI_ST_REM_OVERRUN;
 	return GNI_RC_SUCCESS;

@@ -21,9 +21,19 @@ static struct dgram_name by_id(u64 id)
 	return (struct dgram_name){ .flags = KGNI_DGRAM_WITH_ID, .id = id };
 }
 
-static bool name_valid(struct dgram_name name)
+static gni_return_t name_check(struct dgram_name name)
 {
-	return !(name.flags & KGNI_DGRAM_WITH_ID) || name.id != ~0ULL;
+	if (name.flags & KGNI_DGRAM_WITH_ID && name.id == ~0ULL)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "datagram_id is all ones");
+	return GNI_RC_SUCCESS;
+}
+
+/* What the driver refuses is told with the name of the datagram. */
+static gni_return_t name_more(gni_return_t rc, struct dgram_name name)
+{
+	if (name.flags & KGNI_DGRAM_WITH_ID)
+		return ugni_more(rc, "datagram_id is 0x%llx", (unsigned long long)name.id);
+	return ugni_more(rc, "for datagrams without an id");
 }
 
 /* 32-bit milliseconds with all ones for no end. */
@@ -55,27 +65,43 @@ static gni_return_t post_locked(struct gni_ep *ep, const void *data, u16 length,
 		memcpy(arg.data, data, length);
 	rc = ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_POST, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_more(name_more(rc, name), "to %s 0x%x, 0x%x",
+				 ep->bound ? "the peer at" : "anyone; peer", arg.remote_pe,
+				 arg.remote_id);
 	ep->dgram_used = true;
 	ep->dgram_buf = buf;
 	ep->dgram_size = size;
 	return GNI_RC_SUCCESS;
 }
 
-static gni_return_t dgram_post(gni_ep_handle_t hndl, const void *data, u16 length, void *buf,
+static gni_return_t post_check(const void *data, u16 length, void *buf, u16 size,
+			       struct dgram_name name)
+{
+	if (length && !data)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "in_data is NULL, data_len %u", length);
+	if (size && !buf)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "out_buf is NULL, buf_size %u", size);
+	if (name_check(name) != GNI_RC_SUCCESS)
+		return GNI_RC_INVALID_PARAM;
+	if (length > GNI_DATAGRAM_MAXSIZE || size > GNI_DATAGRAM_MAXSIZE)
+		return ugni_bad(GNI_RC_SIZE_ERROR, "data_len is %u, buf_size %u, more than %u",
+				length, size, GNI_DATAGRAM_MAXSIZE);
+	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t dgram_post(gni_ep_handle_t ep_hndl, const void *data, u16 length, void *buf,
 			       u16 size, struct dgram_name name)
 {
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if ((length && !data) || (size && !buf) || !name_valid(name))
-		return GNI_RC_INVALID_PARAM;
-	ep = ugni_ep_lock(hndl);
+	rc = post_check(data, length, buf, size, name);
+	if (rc == GNI_RC_INVALID_PARAM)
+		return rc;
+	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
-	if (length > GNI_DATAGRAM_MAXSIZE || size > GNI_DATAGRAM_MAXSIZE)
-		rc = GNI_RC_SIZE_ERROR;
-	else
+		return ugni_no("endpoint", ep_hndl);
+	if (rc == GNI_RC_SUCCESS)
 		rc = post_locked(ep, data, length, buf, size, name);
 	ugni_unlock(ep);
 	return rc;
@@ -84,14 +110,15 @@ static gni_return_t dgram_post(gni_ep_handle_t hndl, const void *data, u16 lengt
 UGNI_PUBLIC gni_return_t GNI_EpPostData(gni_ep_handle_t ep_hndl, void *in_data, uint16_t data_len,
 					void *out_buf, uint16_t buf_size)
 {
-	return dgram_post(ep_hndl, in_data, data_len, out_buf, buf_size, by_ep);
+	return ugni_end(dgram_post(ep_hndl, in_data, data_len, out_buf, buf_size, by_ep));
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataWId(gni_ep_handle_t ep_hndl, void *in_data,
 					   uint16_t data_len, void *out_buf, uint16_t buf_size,
 					   uint64_t datagram_id)
 {
-	return dgram_post(ep_hndl, in_data, data_len, out_buf, buf_size, by_id(datagram_id));
+	return ugni_end(dgram_post(ep_hndl, in_data, data_len, out_buf, buf_size,
+				   by_id(datagram_id)));
 }
 
 /* --- test and wait -------------------------------------------------------------- */
@@ -138,24 +165,37 @@ static void test_answer(const struct dgram_test *t, gni_post_state_t *state, u32
 	*id = t->arg.remote_id;
 }
 
-static gni_return_t dgram_test(gni_ep_handle_t hndl, struct dgram_name name,
+static gni_return_t test_check(const struct dgram_name name, const gni_post_state_t *post_state,
+			       const u32 *remote_addr, const u32 *remote_id)
+{
+	if (!post_state)
+		return ugni_null(post_state);
+	if (!remote_addr)
+		return ugni_null(remote_addr);
+	if (!remote_id)
+		return ugni_null(remote_id);
+	return name_check(name);
+}
+
+static gni_return_t dgram_test(gni_ep_handle_t ep_hndl, struct dgram_name name,
 			       gni_post_state_t *state, u32 *pe, u32 *id)
 {
 	struct dgram_test t;
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (!state || !pe || !id || !name_valid(name))
-		return GNI_RC_INVALID_PARAM;
-	ep = ugni_ep_lock(hndl);
+	rc = test_check(name, state, pe, id);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_no("endpoint", ep_hndl);
 	test_prepare(&t, ep, name);
 	rc = ugni_nic_call(t.nic, KGNI_IOC_DGRAM_TEST, &t.arg);
 	if (rc == GNI_RC_SUCCESS)
 		test_answer(&t, state, pe, id);
 	ugni_unlock(ep);
-	return rc;
+	return rc == GNI_RC_SUCCESS ? rc : name_more(rc, name);
 }
 
 static bool is_final(u32 state)
@@ -173,73 +213,85 @@ static gni_return_t wait_final(struct dgram_test *t, u64 deadline)
 		if (ret == GNI_RC_SUCCESS && is_final(t->arg.state))
 			return GNI_RC_SUCCESS;
 		if (ret != GNI_RC_SUCCESS && ret != GNI_RC_TIMEOUT && ret != -EINTR)
-			return ugni_rc(ret);
+			return ugni_answer(ret);
 		if (ugni_away(t->nic))
-			return GNI_RC_INVALID_PARAM;
+			return ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY);
 	} while (ugni_remaining(deadline));
-	return GNI_RC_TIMEOUT;
+	return ugni_bad(GNI_RC_TIMEOUT, "the datagram is still under way");
 }
 
 /* A thread that is cancelled while it holds the lock would keep it for ever. */
-static bool wait_prepare(struct dgram_test *t, gni_ep_handle_t hndl, struct dgram_name name)
+static gni_return_t wait_prepare(struct dgram_test *t, gni_ep_handle_t ep_hndl,
+				 struct dgram_name name)
 {
 	struct gni_ep *ep;
 	int state;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	ep = ugni_ep_lock(hndl);
+	ep = ugni_ep_lock(ep_hndl);
 	if (ep) {
 		test_prepare(t, ep, name);
 		ugni_unlock(ep);
 	}
 	pthread_setcancelstate(state, NULL);
-	return ep && !ugni_away(t->nic);
+	if (!ep)
+		return ugni_no("endpoint", ep_hndl);
+	return ugni_away(t->nic) ? ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY) : GNI_RC_SUCCESS;
 }
 
-static gni_return_t dgram_wait(gni_ep_handle_t hndl, struct dgram_name name, u32 timeout,
+static gni_return_t dgram_wait(gni_ep_handle_t ep_hndl, struct dgram_name name, u32 timeout,
 			       gni_post_state_t *state, u32 *pe, u32 *id)
 {
 	struct dgram_test t;
 	gni_return_t rc;
 
-	if (!timeout || !state || !pe || !id || !name_valid(name) ||
-	    !wait_prepare(&t, hndl, name))
-		return GNI_RC_INVALID_PARAM;
-	rc = wait_final(&t, ugni_deadline(timeout_ms(timeout)));
+	if (!timeout)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "timeout is 0");
+	rc = test_check(name, state, pe, id);
 	if (rc == GNI_RC_SUCCESS)
-		test_answer(&t, state, pe, id);
-	return rc;
+		rc = wait_prepare(&t, ep_hndl, name);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	rc = wait_final(&t, ugni_deadline(timeout_ms(timeout)));
+	if (rc != GNI_RC_SUCCESS)
+		return name_more(rc, name);
+	test_answer(&t, state, pe, id);
+	return GNI_RC_SUCCESS;
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataTest(gni_ep_handle_t ep_hndl, gni_post_state_t *post_state,
 					    uint32_t *remote_addr, uint32_t *remote_id)
 {
-	return dgram_test(ep_hndl, by_ep, post_state, remote_addr, remote_id);
+	return ugni_end(dgram_test(ep_hndl, by_ep, post_state, remote_addr, remote_id));
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataTestById(gni_ep_handle_t ep_hndl, uint64_t datagram_id,
 						gni_post_state_t *post_state,
 						uint32_t *remote_addr, uint32_t *remote_id)
 {
-	return dgram_test(ep_hndl, by_id(datagram_id), post_state, remote_addr, remote_id);
+	return ugni_end(dgram_test(ep_hndl, by_id(datagram_id), post_state, remote_addr,
+				   remote_id));
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
 					    gni_post_state_t *post_state, uint32_t *remote_addr,
 					    uint32_t *remote_id)
 {
-	return dgram_wait(ep_hndl, by_ep, timeout, post_state, remote_addr, remote_id);
+	return ugni_end(dgram_wait(ep_hndl, by_ep, timeout, post_state, remote_addr, remote_id));
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataWaitById(gni_ep_handle_t ep_hndl, uint64_t datagram_id,
 						uint32_t timeout, gni_post_state_t *post_state,
 						uint32_t *remote_addr, uint32_t *remote_id)
 {
-	return dgram_wait(ep_hndl, by_id(datagram_id), timeout, post_state, remote_addr,
-			  remote_id);
+	return ugni_end(dgram_wait(ep_hndl, by_id(datagram_id), timeout, post_state, remote_addr,
+			  remote_id));
 }
 
 /* --- probe ------------------------------------------------------------------------ */
+
+/* A probe that finds nothing is asked again later: no error. */
+#define probe_end(rc)	((rc) == GNI_RC_NO_MATCH ? ugni_end_quiet(rc) : ugni_end(rc))
 
 UGNI_PUBLIC gni_return_t GNI_PostDataProbe(gni_nic_handle_t nic_hndl, uint32_t *remote_addr,
 					   uint32_t *remote_id)
@@ -248,11 +300,15 @@ UGNI_PUBLIC gni_return_t GNI_PostDataProbe(gni_nic_handle_t nic_hndl, uint32_t *
 	struct gni_nic *nic = ugni_nic(nic_hndl);
 	gni_return_t rc;
 
-	if (!nic || !remote_addr || !remote_id)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!remote_addr)
+		return ugni_end(ugni_null(remote_addr));
+	if (!remote_id)
+		return ugni_end(ugni_null(remote_id));
 	rc = ugni_nic_call(nic, KGNI_IOC_DGRAM_PROBE, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return probe_end(rc);
 	*remote_addr = arg.remote_pe;
 	*remote_id = arg.remote_id;
 	return GNI_RC_SUCCESS;
@@ -264,12 +320,15 @@ UGNI_PUBLIC gni_return_t GNI_PostDataProbeById(gni_nic_handle_t nic_hndl, uint64
 	struct gni_nic *nic = ugni_nic(nic_hndl);
 	gni_return_t rc;
 
-	if (!nic || !datagram_id)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!datagram_id)
+		return ugni_end(ugni_null(datagram_id));
 	rc = ugni_nic_call(nic, KGNI_IOC_DGRAM_PROBE, &arg);
-	if (rc == GNI_RC_SUCCESS)
-		*datagram_id = arg.id;
-	return rc;
+	if (rc != GNI_RC_SUCCESS)
+		return probe_end(rc);
+	*datagram_id = arg.id;
+	return GNI_RC_SUCCESS;
 }
 
 /* Takes no lock: clients run it in a thread that they cancel. */
@@ -281,9 +340,15 @@ UGNI_PUBLIC gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, ui
 	struct gni_nic *nic = ugni_nic(nic_hndl);
 	int ret;
 
-	if (!nic || !datagram_id || ugni_away(nic))
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!datagram_id)
+		return ugni_end(ugni_null(datagram_id));
 	do {
+		if (!ugni_live(&ugni_nics, nic))
+			return ugni_end(ugni_no("NIC handle any more", nic_hndl));
+		if (ugni_away(nic))
+			return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY));
 		arg.timeout_ms = ugni_remaining(deadline);
 		ret = ugni_sys_wait(nic->fd, KGNI_IOC_DGRAM_PROBE, &arg);
 		if (ret == GNI_RC_SUCCESS) {
@@ -291,38 +356,37 @@ UGNI_PUBLIC gni_return_t GNI_PostdataProbeWaitById(gni_nic_handle_t nic_hndl, ui
 			return GNI_RC_SUCCESS;
 		}
 		if (ret != GNI_RC_TIMEOUT && ret != GNI_RC_NO_MATCH && ret != -EINTR)
-			return ugni_rc(ret);
-		if (!ugni_live(&ugni_nics, nic) || ugni_away(nic))
-			return GNI_RC_INVALID_PARAM;
+			return ugni_end(ugni_answer(ret));
 	} while (ugni_remaining(deadline));
-	return GNI_RC_TIMEOUT;
+	return ugni_end(ugni_bad(GNI_RC_TIMEOUT, "no datagram is done"));
 }
 
 /* --- cancel ----------------------------------------------------------------------- */
 
-static gni_return_t dgram_cancel(gni_ep_handle_t hndl, struct dgram_name name)
+static gni_return_t dgram_cancel(gni_ep_handle_t ep_hndl, struct dgram_name name)
 {
 	struct kgni_ioc_dgram_cancel arg = { .id = name.id, .flags = name.flags };
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (!name_valid(name))
-		return GNI_RC_INVALID_PARAM;
-	ep = ugni_ep_lock(hndl);
+	rc = name_check(name);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_no("endpoint", ep_hndl);
 	arg.ep = ugni_index(&ugni_eps, ep);
 	rc = ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_CANCEL, &arg);
 	ugni_unlock(ep);
-	return rc;
+	return rc == GNI_RC_SUCCESS ? rc : name_more(rc, name);
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataCancel(gni_ep_handle_t ep_hndl)
 {
-	return dgram_cancel(ep_hndl, by_ep);
+	return ugni_end(dgram_cancel(ep_hndl, by_ep));
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpPostDataCancelById(gni_ep_handle_t ep_hndl, uint64_t datagram_id)
 {
-	return dgram_cancel(ep_hndl, by_id(datagram_id));
+	return ugni_end(dgram_cancel(ep_hndl, by_id(datagram_id)));
 }

@@ -12,18 +12,20 @@ UGNI_PUBLIC gni_return_t GNI_EpCreate(gni_nic_handle_t nic_hndl, gni_cq_handle_t
 	struct gni_cq *cq = NULL;
 	struct gni_ep *ep;
 
-	if (!nic || !ep_hndl)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!ep_hndl)
+		return ugni_end(ugni_null(ep_hndl));
 	ep = ugni_alloc(&ugni_eps);
 	if (!ep)
-		return GNI_RC_ERROR_NOMEM;
+		return ugni_end(ugni_nomem("endpoint"));
 	if (src_cq_hndl) {
 		cq = ugni_lock(&ugni_cqs, src_cq_hndl);
 		if (!cq || cq->nic != nic) {
 			if (cq)
 				ugni_unlock(cq);
 			ugni_free(&ugni_eps, ep);
-			return GNI_RC_INVALID_PARAM;
+			return ugni_end(ugni_no("queue of the NIC handle", src_cq_hndl));
 		}
 		cq->eps++;
 		ugni_unlock(cq);
@@ -41,7 +43,7 @@ UGNI_PUBLIC gni_return_t GNI_EpSetEventData(gni_ep_handle_t ep_hndl, uint32_t lo
 	struct gni_ep *ep = ugni_ep_lock(ep_hndl);
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	ep->events_set = true;
 	ep->local_event = local_event;
 	ep->remote_event = remote_event;
@@ -52,7 +54,8 @@ UGNI_PUBLIC gni_return_t GNI_EpSetEventData(gni_ep_handle_t ep_hndl, uint32_t lo
 static gni_return_t ep_bind(struct gni_ep *ep, u32 remote_pe, u32 remote_id)
 {
 	if (ep->bound)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint is bound, to 0x%x, 0x%x",
+				ep->remote_pe, ep->remote_id);
 	ep->bound = true;
 	ep->remote_pe = remote_pe;
 	ep->remote_id = remote_id;
@@ -70,10 +73,10 @@ UGNI_PUBLIC gni_return_t GNI_EpBind(gni_ep_handle_t ep_hndl, uint32_t remote_add
 	gni_return_t rc;
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	rc = ep_bind(ep, remote_addr, remote_id);
 	ugni_unlock(ep);
-	return rc;
+	return ugni_end(rc);
 }
 
 static bool ep_busy(const struct gni_ep *ep)
@@ -99,7 +102,10 @@ static gni_return_t ep_idle(struct gni_ep *ep)
 {
 	if (ep_busy(ep) && ep->cq)
 		ugni_cq_settle(ep->cq);
-	return ep_busy(ep) ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
+	if (!ep_busy(ep))
+		return GNI_RC_SUCCESS;
+	return ugni_bad(GNI_RC_NOT_DONE, "%u transactions of the endpoint are under way",
+			core_load(&ep->outstanding[0]) + core_load(&ep->outstanding[1]));
 }
 
 /* Nothing is under way any more after a checkpoint, and no event will come. */
@@ -113,7 +119,7 @@ static void ep_give_up(struct gni_ep *ep)
 static gni_return_t ep_unbind(struct gni_ep *ep)
 {
 	if (!ep->bound)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint is not bound");
 	if (ugni_away(ep->nic))
 		ep_give_up(ep);
 	if (ep_idle(ep) != GNI_RC_SUCCESS)
@@ -131,10 +137,10 @@ UGNI_PUBLIC gni_return_t GNI_EpUnbind(gni_ep_handle_t ep_hndl)
 	gni_return_t rc;
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	rc = ep_unbind(ep);
 	ugni_unlock(ep);
-	return rc;
+	return ugni_end(rc);
 }
 
 UGNI_PUBLIC gni_return_t GNI_EpIdle(gni_ep_handle_t ep_hndl)
@@ -143,10 +149,10 @@ UGNI_PUBLIC gni_return_t GNI_EpIdle(gni_ep_handle_t ep_hndl)
 	gni_return_t rc;
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	rc = ep_idle(ep);
 	ugni_unlock(ep);
-	return rc;
+	return ugni_end(rc);
 }
 
 /* Live requests stay, so their events are still understood: without the ep. */
@@ -179,7 +185,7 @@ UGNI_PUBLIC gni_return_t GNI_EpDestroy(gni_ep_handle_t ep_hndl)
 	struct gni_ep *ep = ugni_ep_lock(ep_hndl);
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	ep_destroy(ep);
 	return GNI_RC_SUCCESS;
 }

@@ -43,7 +43,8 @@ static gni_return_t control_call(u32 device, unsigned long cmd, void *arg,
 	struct control *c;
 
 	if (device >= KGNI_MAX_DEVICES)
-		return GNI_RC_NO_MATCH;
+		return ugni_bad(GNI_RC_NO_MATCH, "device_id is %u, devices have 0 to %u", device,
+				KGNI_MAX_DEVICES - 1);
 	c = &controls[device];
 	ugni_watch_forks();
 	pthread_mutex_lock(&control_lock);
@@ -65,6 +66,11 @@ static gni_return_t control_get(u32 device, const struct control **out)
 	return control_call(device, 0, NULL, out);
 }
 
+static gni_return_t no_device(void)
+{
+	return ugni_bad(GNI_RC_ERROR_RESOURCE, "there is no device, or none that may be used");
+}
+
 static gni_return_t control_any(const struct control **out)
 {
 	gni_return_t rc;
@@ -77,7 +83,7 @@ static gni_return_t control_any(const struct control **out)
 		if (rc == GNI_RC_SUCCESS)
 			return rc;
 	}
-	return GNI_RC_ERROR_RESOURCE;
+	return no_device();
 }
 
 static void close_all(void)
@@ -112,11 +118,13 @@ UGNI_PUBLIC gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *addr
 	const struct control *c;
 	gni_return_t rc;
 
-	if (!address || !cpu_id)
-		return GNI_RC_INVALID_PARAM;
+	if (!address)
+		return ugni_end(ugni_null(address));
+	if (!cpu_id)
+		return ugni_end(ugni_null(cpu_id));
 	rc = control_get(device_id, &c);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_end(rc);
 	*address = c->info.pe;
 	*cpu_id = c->info.cpu;
 	return GNI_RC_SUCCESS;
@@ -143,25 +151,27 @@ UGNI_PUBLIC gni_return_t GNI_GetNumLocalDevices(int *num_devices)
 	int n;
 
 	if (!num_devices)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(num_devices));
 	n = list_devices(0, NULL);
 	if (!n)
-		return GNI_RC_ERROR_RESOURCE;
+		return ugni_end(no_device());
 	*num_devices = n;
 	return GNI_RC_SUCCESS;
 }
 
 UGNI_PUBLIC gni_return_t GNI_GetLocalDeviceIds(int len, int *device_ids)
 {
-	if (len <= 0 || !device_ids)
-		return GNI_RC_INVALID_PARAM;
-	return list_devices(len, device_ids) ? GNI_RC_SUCCESS : GNI_RC_ERROR_RESOURCE;
+	if (len <= 0)
+		return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, "len is %d", len));
+	if (!device_ids)
+		return ugni_end(ugni_null(device_ids));
+	return list_devices(len, device_ids) ? GNI_RC_SUCCESS : ugni_end(no_device());
 }
 
 UGNI_PUBLIC gni_return_t GNI_GetVersion(uint32_t *version)
 {
 	if (!version)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(version));
 	*version = GNI_VERSION;
 	return GNI_RC_SUCCESS;
 }
@@ -173,7 +183,7 @@ UGNI_PUBLIC gni_return_t GNI_GetVersionInformation(gni_version_info_t *version_i
 	const struct control *c;
 
 	if (!v)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(version_info));
 	memset(v, 0, sizeof(*v));
 	v->ugni_version = GNI_VERSION;
 	v->ugni_svn_revision = UGNI_REVISION;
@@ -193,11 +203,11 @@ UGNI_PUBLIC gni_return_t GNI_GetDeviceType(gni_nic_device_t *dev_type)
 	gni_return_t rc;
 
 	if (!dev_type)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(dev_type));
 	rc = control_any(&c);
 	if (rc == GNI_RC_SUCCESS)
 		*dev_type = (gni_nic_device_t)c->info.device_type;
-	return rc;
+	return ugni_end(rc);
 }
 
 static gni_return_t res_info(u32 device, struct kgni_ioc_res *arg)
@@ -205,7 +215,10 @@ static gni_return_t res_info(u32 device, struct kgni_ioc_res *arg)
 	gni_return_t rc = control_call(device, KGNI_IOC_RES_INFO, arg, NULL);
 
 	/* No code is documented for a device that is not there. */
-	return rc == GNI_RC_NO_MATCH ? GNI_RC_INVALID_PARAM : rc;
+	if (rc == GNI_RC_NO_MATCH)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "device_id %u is no device", device);
+	return rc == GNI_RC_SUCCESS ? rc : ugni_more(rc, "res_type is %u, ptag %u", arg->type,
+						     arg->ptag);
 }
 
 UGNI_PUBLIC gni_return_t GNI_GetDevResInfo(uint32_t device_id, gni_dev_res_t res_type,
@@ -215,10 +228,10 @@ UGNI_PUBLIC gni_return_t GNI_GetDevResInfo(uint32_t device_id, gni_dev_res_t res
 	gni_return_t rc;
 
 	if (!res_desc)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(res_desc));
 	rc = res_info(device_id, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_end(rc);
 	res_desc->available = arg.available;
 	res_desc->reserved = arg.reserved_count;
 	res_desc->held = arg.used;
@@ -233,10 +246,10 @@ UGNI_PUBLIC gni_return_t GNI_GetJobResInfo(uint32_t device_id, uint8_t ptag,
 	gni_return_t rc;
 
 	if (!res_desc)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(res_desc));
 	rc = res_info(device_id, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_end(rc);
 	res_desc->used = arg.used;
 	res_desc->limit = arg.total;
 	return GNI_RC_SUCCESS;
@@ -248,39 +261,51 @@ UGNI_PUBLIC gni_return_t GNI_GetPtag(uint32_t device_id, uint32_t cookie, uint8_
 	gni_return_t rc;
 
 	if (!ptag)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_null(ptag));
 	rc = control_call(device_id, KGNI_IOC_GET_PTAG, &arg, NULL);
 	if (rc == GNI_RC_SUCCESS)
 		*ptag = (uint8_t)arg.ptag;
-	return rc;
+	return ugni_end(rc);
 }
 
 /* --- statistics ----------------------------------------------------------------------- */
 
-static u32 *nic_stat(gni_nic_handle_t hndl, gni_statistic_t stat)
+static gni_return_t nic_stat(gni_nic_handle_t nic_hndl, gni_statistic_t stat, u32 **counter)
 {
-	struct gni_nic *nic = ugni_nic(hndl);
+	struct gni_nic *nic = ugni_nic(nic_hndl);
 
-	return nic && (unsigned int)stat < GNI_NUM_STATS ? &nic->stat[stat] : NULL;
+	if (!nic)
+		return ugni_no("NIC handle", nic_hndl);
+	if ((unsigned int)stat >= GNI_NUM_STATS)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "stat is %u, there are 0 to %u",
+				(unsigned int)stat, GNI_NUM_STATS - 1);
+	*counter = &nic->stat[stat];
+	return GNI_RC_SUCCESS;
 }
 
 UGNI_PUBLIC gni_return_t GNI_GetNicStat(gni_nic_handle_t nic_hndl, gni_statistic_t stat,
 					uint32_t *value)
 {
-	u32 *counter = nic_stat(nic_hndl, stat);
+	gni_return_t rc;
+	u32 *counter;
 
-	if (!counter || !value)
-		return GNI_RC_INVALID_PARAM;
+	if (!value)
+		return ugni_end(ugni_null(value));
+	rc = nic_stat(nic_hndl, stat, &counter);
+	if (rc != GNI_RC_SUCCESS)
+		return ugni_end(rc);
 	*value = core_load(counter);
 	return GNI_RC_SUCCESS;
 }
 
 UGNI_PUBLIC gni_return_t GNI_ResetNicStat(gni_nic_handle_t nic_hndl, gni_statistic_t stat)
 {
-	u32 *counter = nic_stat(nic_hndl, stat);
+	gni_return_t rc;
+	u32 *counter;
 
-	if (!counter)
-		return GNI_RC_INVALID_PARAM;
+	rc = nic_stat(nic_hndl, stat, &counter);
+	if (rc != GNI_RC_SUCCESS)
+		return ugni_end(rc);
 	core_store(counter, 0);
 	return GNI_RC_SUCCESS;
 }

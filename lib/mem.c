@@ -7,18 +7,29 @@
 #include "core/memhndl.h"
 
 /* The driver knows a queue by its id in the file that it was made through. */
-static bool cq_id(const struct gni_nic *nic, gni_cq_handle_t hndl, u32 *id)
+static gni_return_t cq_id(const struct gni_nic *nic, gni_cq_handle_t dst_cq_hndl, u32 *id)
 {
 	struct gni_cq *cq;
 
 	*id = 0;
-	if (!hndl)
-		return true;
-	cq = ugni_cq(hndl);
+	if (!dst_cq_hndl)
+		return GNI_RC_SUCCESS;
+	cq = ugni_cq(dst_cq_hndl);
 	if (!cq || cq->nic != nic)
-		return false;
+		return ugni_no("queue of the NIC handle", dst_cq_hndl);
 	*id = cq->id;
-	return true;
+	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t register_call(const struct gni_nic *nic, struct kgni_ioc_mem_register *arg)
+{
+	gni_return_t rc = ugni_nic_call(nic, KGNI_IOC_MEM_REGISTER, arg);
+
+	if (rc == GNI_RC_SUCCESS)
+		return rc;
+	return ugni_more(rc, "address is 0x%llx, length %llu, flags 0x%x",
+			 (unsigned long long)arg->addr, (unsigned long long)arg->length,
+			 arg->flags);
 }
 
 UGNI_PUBLIC gni_return_t GNI_MemRegister(gni_nic_handle_t nic_hndl, uint64_t address,
@@ -35,11 +46,15 @@ UGNI_PUBLIC gni_return_t GNI_MemRegister(gni_nic_handle_t nic_hndl, uint64_t add
 	struct gni_nic *nic = ugni_nic(nic_hndl);
 	gni_return_t rc;
 
-	if (!nic || !mem_hndl || !cq_id(nic, dst_cq_hndl, &arg.cq))
-		return GNI_RC_INVALID_PARAM;
-	rc = ugni_nic_call(nic, KGNI_IOC_MEM_REGISTER, &arg);
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!mem_hndl)
+		return ugni_end(ugni_null(mem_hndl));
+	rc = cq_id(nic, dst_cq_hndl, &arg.cq);
+	if (rc == GNI_RC_SUCCESS)
+		rc = register_call(nic, &arg);
 	if (rc != GNI_RC_SUCCESS)
-		return rc;
+		return ugni_end(rc);
 	mem_hndl->qword1 = arg.handle.qword1;
 	mem_hndl->qword2 = arg.handle.qword2;
 	return GNI_RC_SUCCESS;
@@ -49,15 +64,23 @@ UGNI_PUBLIC gni_return_t GNI_MemDeregister(gni_nic_handle_t nic_hndl, gni_mem_ha
 {
 	struct kgni_ioc_mem_deregister arg;
 	struct gni_nic *nic = ugni_nic(nic_hndl);
+	gni_return_t rc;
 
-	if (!nic || !mem_hndl)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_hndl));
+	if (!mem_hndl)
+		return ugni_end(ugni_null(mem_hndl));
 	arg.handle.qword1 = mem_hndl->qword1;
 	arg.handle.qword2 = mem_hndl->qword2;
 	/* At a checkpoint there is nothing to undo: the file had it, and is gone. */
 	if (ugni_away(nic))
 		return GNI_RC_SUCCESS;
-	return ugni_nic_call(nic, KGNI_IOC_MEM_DEREGISTER, &arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_MEM_DEREGISTER, &arg);
+	if (rc == GNI_RC_SUCCESS)
+		return rc;
+	return ugni_end(ugni_more(rc, "mem_hndl 0x%llx, 0x%llx is none of this NIC handle",
+				  (unsigned long long)mem_hndl->qword1,
+				  (unsigned long long)mem_hndl->qword2));
 }
 
 static u8 attr_flag(gni_mem_handle_attr_t attr)
@@ -88,12 +111,18 @@ UGNI_PUBLIC gni_return_t GNI_MemHndlQueryAttr(gni_mem_handle_t *mem_hndl,
 	u8 flag = attr_flag(attr);
 	struct kgni_mh mh;
 
-	if (!mem_hndl || !yesno || !flag)
-		return GNI_RC_INVALID_PARAM;
-	if (!kgni_mh_unpack(mem_hndl->qword1, mem_hndl->qword2, &mh))
-		return GNI_RC_INVALID_PARAM;
-	if (!mh.mdh && !(mh.flags & KGNI_MH_VMDH))
-		return GNI_RC_INVALID_PARAM;
+	if (!mem_hndl)
+		return ugni_end(ugni_null(mem_hndl));
+	if (!yesno)
+		return ugni_end(ugni_null(yesno));
+	if (!flag)
+		return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, "attr is %u, there is no such",
+					 (unsigned int)attr));
+	if (!kgni_mh_unpack(mem_hndl->qword1, mem_hndl->qword2, &mh) ||
+	    (!mh.mdh && !(mh.flags & KGNI_MH_VMDH)))
+		return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, "mem_hndl 0x%llx, 0x%llx is none",
+					 (unsigned long long)mem_hndl->qword1,
+					 (unsigned long long)mem_hndl->qword2));
 	*yesno = !!(mh.flags & flag);
 	return GNI_RC_SUCCESS;
 }

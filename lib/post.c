@@ -102,6 +102,72 @@ static bool mode_allowed(const struct gni_nic *nic, u16 mode)
 	       nic->modes & GNI_CDM_MODE_DUAL_EVENTS;
 }
 
+/* The rules are kept; then it is the local side, or the driver's resources. */
+static gni_return_t explain_local(const struct kgni_ioc_post *arg, gni_return_t rc)
+{
+	if (rc == GNI_RC_INVALID_PARAM || rc == GNI_RC_PERMISSION_ERROR)
+		return ugni_more(rc,
+				 "local_addr 0x%llx, length %llu, local_mem_hndl 0x%llx, 0x%llx",
+				 (unsigned long long)arg->local_addr,
+				 (unsigned long long)arg->length,
+				 (unsigned long long)arg->local.qword1,
+				 (unsigned long long)arg->local.qword2);
+	return ugni_more(rc, "type is %u, length %llu", arg->type, (unsigned long long)arg->length);
+}
+
+static gni_return_t explain_align(gni_return_t rc, const char *field, u64 value, u32 multiple)
+{
+	return ugni_bad(rc, "%s 0x%llx is not a multiple of %u", field,
+			(unsigned long long)value, multiple);
+}
+
+/* What a post is refused for, in words: by the rules of kernel/core/rules.h. */
+static gni_return_t explain(const struct kgni_ioc_post *arg, gni_return_t rc)
+{
+	const struct kgni_post_args a = {
+		.type = arg->type,
+		.cq_mode = arg->cq_mode,
+		.rdma_mode = arg->rdma_mode,
+		.local_addr = arg->local_addr,
+		.remote_addr = arg->remote_addr,
+		.length = arg->length,
+		.sync_addr = arg->sync_addr,
+		.amo_cmd = arg->amo_cmd,
+	};
+	struct kgni_amo amo;
+	u32 multiple;
+
+	switch (kgni_post_flaw(&a, &amo, &multiple)) {
+	case KGNI_FLAW_NONE:
+		return explain_local(arg, rc);
+	case KGNI_FLAW_TYPE:
+		return ugni_bad(rc, "there is no type %u", arg->type);
+	case KGNI_FLAW_CQ_MODE:
+		return ugni_bad(rc, "cq_mode is 0x%x, its bits are 0x%x", arg->cq_mode,
+				KGNI_CQMODE_ALL);
+	case KGNI_FLAW_RDMA_MODE:
+		return ugni_bad(rc, "rdma_mode is 0x%x, its bits are 0x%x", arg->rdma_mode,
+				KGNI_RDMA_USER);
+	case KGNI_FLAW_RANGE:
+		return ugni_bad(rc, "remote_addr 0x%llx and length %llu go beyond all addresses",
+				(unsigned long long)arg->remote_addr,
+				(unsigned long long)arg->length);
+	case KGNI_FLAW_EMPTY:
+		return ugni_bad(rc, "length is 0, which only FMA puts may have");
+	case KGNI_FLAW_AMO_CMD:
+		return ugni_bad(rc, "there is no amo_cmd 0x%x", arg->amo_cmd);
+	case KGNI_FLAW_REMOTE_ADDR:
+		return explain_align(rc, "remote_addr", arg->remote_addr, multiple);
+	case KGNI_FLAW_LENGTH:
+		return explain_align(rc, "length", arg->length, multiple);
+	case KGNI_FLAW_LOCAL_ADDR:
+		return explain_align(rc, "local_addr", arg->local_addr, multiple);
+	case KGNI_FLAW_SYNC_ADDR:
+		return explain_align(rc, "sync_flag_addr", arg->sync_addr, multiple);
+	}
+	return rc;
+}
+
 /**
  * prepare - all of a post that needs the endpoint
  * @ep: endpoint, locked
@@ -120,17 +186,24 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	gni_return_t rc;
 
 	*cq = NULL;
-	if (ugni_away(ep->nic) || !ep->bound)
-		return GNI_RC_INVALID_PARAM;
-	if (!capture(arg, descr, &cq_hndl) || !mode_allowed(ep->nic, arg->cq_mode))
-		return GNI_RC_INVALID_PARAM;
+	if (ugni_away(ep->nic))
+		return ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY);
+	if (!ep->bound)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint is not bound");
+	if (!capture(arg, descr, &cq_hndl))
+		return ugni_bad(GNI_RC_INVALID_PARAM, "type %u is none that is built", arg->type);
+	if (!mode_allowed(ep->nic, arg->cq_mode))
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"cq_mode 0x%x needs GNI_CDM_MODE_DUAL_EVENTS",
+				arg->cq_mode);
 	arg->remote_pe = ep->remote_pe;
 	arg->remote_event = ep->remote_event;
 	if (!cq_hndl)
 		return GNI_RC_SUCCESS;
-	cq_hndl = ugni_cq(cq_hndl);
-	if (!cq_hndl || cq_hndl->nic != ep->nic)
-		return GNI_RC_INVALID_PARAM;
+	if (!ugni_cq(cq_hndl) || cq_hndl->nic != ep->nic)
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"src_cq_hndl %p is no live queue of the NIC handle",
+				(void *)cq_hndl);
 	req.mode = (u8)(arg->cq_mode & GNI_CQMODE_DUAL_EVENTS);
 	if (!req.mode || !ugni_cq_tells(cq_hndl))
 		return GNI_RC_SUCCESS;
@@ -145,7 +218,7 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 }
 
 /* @types: bit n for type n, as the call takes them. */
-static gni_return_t post(gni_ep_handle_t hndl, gni_post_descriptor_t *descr, u32 types)
+static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr, u32 types)
 {
 	struct kgni_ioc_post arg = { 0 };
 	struct gni_cq *cq;
@@ -154,15 +227,15 @@ static gni_return_t post(gni_ep_handle_t hndl, gni_post_descriptor_t *descr, u32
 	u32 tid;
 	int fd;
 
-	if (!descr)
-		return GNI_RC_INVALID_PARAM;
-	arg.type = descr->type;
+	if (!post_descr)
+		return ugni_null(post_descr);
+	arg.type = post_descr->type;
 	if (arg.type > 31 || !(types & 1U << arg.type))
-		return GNI_RC_INVALID_PARAM;
-	ep = ugni_ep_lock(hndl);
+		return ugni_bad(GNI_RC_INVALID_PARAM, "type %u is not for this call", arg.type);
+	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
-	rc = prepare(ep, descr, &arg, &cq, &tid);
+		return ugni_no("endpoint", ep_hndl);
+	rc = prepare(ep, post_descr, &arg, &cq, &tid);
 	fd = ep->nic->fd;
 	ugni_unlock(ep);
 	if (rc != GNI_RC_SUCCESS)
@@ -170,23 +243,24 @@ static gni_return_t post(gni_ep_handle_t hndl, gni_post_descriptor_t *descr, u32
 	rc = ugni_call(fd, KGNI_IOC_POST, &arg);
 	if (cq)
 		ugni_cq_posted(cq, tid, false, rc);
-	return rc;
+	return rc == GNI_RC_SUCCESS || !ugni_debugging() ? rc : explain(&arg, rc);
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
 {
-	return post(ep_hndl, post_descr, 1U << GNI_POST_RDMA_PUT | 1U << GNI_POST_RDMA_GET);
+	return ugni_end(post(ep_hndl, post_descr,
+			     1U << GNI_POST_RDMA_PUT | 1U << GNI_POST_RDMA_GET));
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
 {
-	return post(ep_hndl, post_descr,
-		    1U << GNI_POST_FMA_PUT | 1U << GNI_POST_FMA_PUT_W_SYNCFLAG |
-		    1U << GNI_POST_FMA_GET | 1U << GNI_POST_AMO);
+	return ugni_end(post(ep_hndl, post_descr,
+			     1U << GNI_POST_FMA_PUT | 1U << GNI_POST_FMA_PUT_W_SYNCFLAG |
+			     1U << GNI_POST_FMA_GET | 1U << GNI_POST_AMO));
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostCqWrite(gni_ep_handle_t ep_hndl,
 					 gni_post_descriptor_t *post_descr)
 {
-	return post(ep_hndl, post_descr, 1U << GNI_POST_CQWRITE);
+	return ugni_end(post(ep_hndl, post_descr, 1U << GNI_POST_CQWRITE));
 }

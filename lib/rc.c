@@ -5,6 +5,7 @@
  * (include/uapi/gni/kgni.h).
  */
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "ugni.h"
@@ -36,6 +37,17 @@ gni_return_t ugni_rc(int ret)
 	}
 }
 
+/* The same of what a system call on a device returned, and that noted. */
+gni_return_t ugni_answer(int ret)
+{
+	gni_return_t rc = ugni_rc(ret);
+
+	if (ret < 0)
+		return ugni_bad(rc, "a call of the driver failed with %s",
+				strerrorname_np(-ret) ?: "an errno without a name");
+	return rc == GNI_RC_SUCCESS ? rc : ugni_bad(rc, "the driver refused");
+}
+
 /* For calls that do not wait: a signal is no reason to give up. */
 gni_return_t ugni_call(int fd, unsigned long cmd, void *arg)
 {
@@ -44,7 +56,7 @@ gni_return_t ugni_call(int fd, unsigned long cmd, void *arg)
 	do
 		ret = ugni_sys_ioctl(fd, cmd, arg);
 	while (ret == -EINTR);
-	return ugni_rc(ret);
+	return ugni_answer(ret);
 }
 
 /**
@@ -58,7 +70,9 @@ gni_return_t ugni_call(int fd, unsigned long cmd, void *arg)
  */
 gni_return_t ugni_nic_call(const struct gni_nic *nic, unsigned long cmd, void *arg)
 {
-	return ugni_away(nic) ? GNI_RC_INVALID_PARAM : ugni_call(nic->fd, cmd, arg);
+	if (ugni_away(nic))
+		return ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY);
+	return ugni_call(nic->fd, cmd, arg);
 }
 
 static u64 now_us(void)

@@ -51,21 +51,36 @@ struct smsg_out {
 
 /* --- set-up ----------------------------------------------------------------------- */
 
-static bool attr_geom(const gni_smsg_attr_t *attr, struct kgni_smsg_geom *geom)
+static gni_return_t attr_geom(const gni_smsg_attr_t *attr, struct kgni_smsg_geom *geom)
 {
 	if (attr->msg_type != GNI_SMSG_TYPE_MBOX &&
 	    attr->msg_type != GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT)
-		return false;
-	return kgni_smsg_geom_init(geom, attr->mbox_maxcredit, attr->msg_maxsize) &&
-	       kgni_smsg_size(geom) <= UINT_MAX;
+		return ugni_bad(GNI_RC_INVALID_PARAM, "msg_type is %u, mailboxes have %u or %u",
+				(unsigned int)attr->msg_type, GNI_SMSG_TYPE_MBOX,
+				GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT);
+	if (!kgni_smsg_geom_init(geom, attr->mbox_maxcredit, attr->msg_maxsize))
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"mbox_maxcredit is %u, msg_maxsize %u; from 1, at most 65535",
+				attr->mbox_maxcredit, attr->msg_maxsize);
+	if (kgni_smsg_size(geom) > UINT_MAX)
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"mbox_maxcredit %u and msg_maxsize %u make more than 4 GiB",
+				attr->mbox_maxcredit, attr->msg_maxsize);
+	return GNI_RC_SUCCESS;
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgBufferSizeNeeded(gni_smsg_attr_t *smsg_attr, unsigned int *size)
 {
 	struct kgni_smsg_geom geom;
+	gni_return_t rc;
 
-	if (!smsg_attr || !size || !attr_geom(smsg_attr, &geom))
-		return GNI_RC_INVALID_PARAM;
+	if (!smsg_attr)
+		return ugni_end(ugni_null(smsg_attr));
+	if (!size)
+		return ugni_end(ugni_null(size));
+	rc = attr_geom(smsg_attr, &geom);
+	if (rc != GNI_RC_SUCCESS)
+		return ugni_end(rc);
 	*size = (unsigned int)kgni_smsg_size(&geom);
 	return GNI_RC_SUCCESS;
 }
@@ -75,19 +90,45 @@ static u64 attr_mbox(const gni_smsg_attr_t *attr)
 	return (uintptr_t)attr->msg_buffer + attr->mbox_offset;
 }
 
-static bool attrs_agree(const gni_smsg_attr_t *a, const gni_smsg_attr_t *b)
+static gni_return_t attrs_agree(const gni_smsg_attr_t *a, const gni_smsg_attr_t *b)
 {
-	return a->msg_type == b->msg_type && a->msg_maxsize == b->msg_maxsize &&
-	       a->mbox_maxcredit == b->mbox_maxcredit;
+	if (a->msg_type == b->msg_type && a->msg_maxsize == b->msg_maxsize &&
+	    a->mbox_maxcredit == b->mbox_maxcredit)
+		return GNI_RC_SUCCESS;
+	return ugni_bad(GNI_RC_INVALID_PARAM,
+			"type, credits and maxsize are %u, %u, %u here and %u, %u, %u at the peer",
+			(unsigned int)a->msg_type, a->mbox_maxcredit, a->msg_maxsize,
+			(unsigned int)b->msg_type, b->mbox_maxcredit, b->msg_maxsize);
 }
 
-static bool attrs_valid(const gni_smsg_attr_t *local, const gni_smsg_attr_t *remote,
-			struct kgni_smsg_geom *geom)
+/* Is there room for a mailbox where one of the two sides says. */
+static gni_return_t attr_room(const gni_smsg_attr_t *attr, const struct kgni_smsg_geom *geom,
+			      const char *side)
 {
-	return attrs_agree(local, remote) && attr_geom(local, geom) &&
-	       local->buff_size >= kgni_smsg_size(geom) &&
-	       remote->buff_size >= kgni_smsg_size(geom) &&
-	       local->msg_buffer && !(attr_mbox(local) % 8) && !(attr_mbox(remote) % 8);
+	if (attr->buff_size < kgni_smsg_size(geom))
+		return ugni_bad(GNI_RC_INVALID_PARAM, "%s buff_size is %u, the mailbox has %llu",
+				side, attr->buff_size, (unsigned long long)kgni_smsg_size(geom));
+	if (attr_mbox(attr) % 8)
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"%s mailbox, 0x%llx, is not at a multiple of 8", side,
+				(unsigned long long)attr_mbox(attr));
+	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t attrs_check(const gni_smsg_attr_t *local, const gni_smsg_attr_t *remote,
+				struct kgni_smsg_geom *geom)
+{
+	gni_return_t rc = attrs_agree(local, remote);
+
+	if (rc == GNI_RC_SUCCESS)
+		rc = attr_geom(local, geom);
+	if (rc == GNI_RC_SUCCESS)
+		rc = attr_room(local, geom, "the local");
+	if (rc == GNI_RC_SUCCESS)
+		rc = attr_room(remote, geom, "the remote");
+	if (rc == GNI_RC_SUCCESS && !local->msg_buffer)
+		rc = ugni_bad(GNI_RC_INVALID_PARAM, "the local msg_buffer is NULL");
+	return rc;
 }
 
 /* The mailbox is not touched: the peer may have sent already. */
@@ -96,14 +137,19 @@ static gni_return_t smsg_init(struct gni_ep *ep, const gni_smsg_attr_t *local,
 {
 	struct kgni_smsg_geom geom;
 	struct ugni_smsg *s;
+	gni_return_t rc;
 
 	if (!ep->bound)
-		return GNI_RC_INVALID_STATE;
-	if (ep->smsg || !attrs_valid(local, remote, &geom))
-		return GNI_RC_INVALID_PARAM;
+		return ugni_bad(GNI_RC_INVALID_STATE, "the endpoint is not bound");
+	if (ep->smsg)
+		return ugni_bad(GNI_RC_INVALID_PARAM,
+				"the endpoint has a mailbox already, until GNI_EpUnbind()");
+	rc = attrs_check(local, remote, &geom);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
 	s = malloc(sizeof(*s) + geom.maxsize);
 	if (!s)
-		return GNI_RC_ERROR_NOMEM;
+		return ugni_nomem("channel of short messages");
 	memset(s, 0, sizeof(*s));
 	s->geom = geom;
 	s->mbox = (void *)(uintptr_t)attr_mbox(local);
@@ -120,14 +166,16 @@ UGNI_PUBLIC gni_return_t GNI_SmsgInit(gni_ep_handle_t ep_hndl, gni_smsg_attr_t *
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (!local_smsg_attr || !remote_smsg_attr)
-		return GNI_RC_INVALID_PARAM;
+	if (!local_smsg_attr)
+		return ugni_end(ugni_null(local_smsg_attr));
+	if (!remote_smsg_attr)
+		return ugni_end(ugni_null(remote_smsg_attr));
 	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("endpoint", ep_hndl));
 	rc = smsg_init(ep, local_smsg_attr, remote_smsg_attr);
 	ugni_unlock(ep);
-	return rc;
+	return ugni_end(rc);
 }
 
 /* The endpoint is unbound or goes away. */
@@ -137,13 +185,17 @@ void ugni_smsg_release(struct ugni_smsg *s)
 }
 
 /* Return: the endpoint, locked, if it was set up for short messages. */
-static struct gni_ep *smsg_ep(gni_ep_handle_t hndl)
+static struct gni_ep *smsg_ep(gni_ep_handle_t ep_hndl)
 {
-	struct gni_ep *ep = ugni_ep_lock(hndl);
+	struct gni_ep *ep = ugni_ep_lock(ep_hndl);
 
+	if (!ep)
+		(void)ugni_no("endpoint", ep_hndl);
 	if (!ep || ep->smsg)
 		return ep;
 	ugni_unlock(ep);
+	(void)ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint %p was not set up by GNI_SmsgInit()",
+		       (void *)ep_hndl);
 	return NULL;
 }
 
@@ -241,18 +293,40 @@ static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
 	int credits;
 
 	if (length > s->geom.maxsize)
-		return GNI_RC_ERROR_RESOURCE;
+		return ugni_bad(GNI_RC_ERROR_RESOURCE, "%llu bytes are more than msg_maxsize, %u",
+				(unsigned long long)length, s->geom.maxsize);
 	return_credits(ep);
 	credits = kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox);
 	if (credits <= 0) {
 		__atomic_add_fetch(&ep->nic->stat[GNI_STAT_SMSG_MBOX_CREDITS_STALL], !credits,
 				   __ATOMIC_RELAXED);
-		return GNI_RC_NOT_DONE;
+		return ugni_bad(GNI_RC_NOT_DONE, "%s", credits ?
+				"the credit word of the mailbox is damaged" :
+				"there are no credits: the peer has not consumed enough");
 	}
 	rc = send_slot(ep, m, (u32)length);
 	if (rc == GNI_RC_SUCCESS)
 		s->tx.sent++;
-	return transient(rc) ? GNI_RC_NOT_DONE : rc;
+	return transient(rc) ? ugni_bad(GNI_RC_NOT_DONE, "no room for a message more now") : rc;
+}
+
+static gni_return_t smsg_send_on(gni_ep_handle_t ep_hndl, const struct smsg_out *m)
+{
+	struct gni_ep *ep;
+	gni_return_t rc;
+
+	if (m->header_length && !m->header)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "header is NULL, header_length %u",
+				m->header_length);
+	if (m->data_length && !m->data)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "data is NULL, data_length %u",
+				m->data_length);
+	ep = smsg_ep(ep_hndl);
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	rc = smsg_send(ep, m);
+	ugni_unlock(ep);
+	return rc;
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header,
@@ -267,24 +341,23 @@ UGNI_PUBLIC gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header,
 		.msg_id = msg_id,
 		.tag = tag,
 	};
-	struct gni_ep *ep;
-	gni_return_t rc;
 
-	if ((header_length && !header) || (data_length && !data))
-		return GNI_RC_INVALID_PARAM;
-	ep = smsg_ep(ep_hndl);
-	if (!ep)
-		return GNI_RC_INVALID_PARAM;
-	rc = smsg_send(ep, &m);
-	ugni_unlock(ep);
-	return rc;
+	return ugni_end(smsg_send_on(ep_hndl, &m));
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
 				      uint32_t header_length, void *data, uint32_t data_length,
 				      uint32_t msg_id)
 {
-	return GNI_SmsgSendWTag(ep_hndl, header, header_length, data, data_length, msg_id, 0);
+	const struct smsg_out m = {
+		.header = header,
+		.header_length = header_length,
+		.data = data,
+		.data_length = data_length,
+		.msg_id = msg_id,
+	};
+
+	return ugni_end(smsg_send_on(ep_hndl, &m));
 }
 
 /* --- receiving ---------------------------------------------------------------------- */
@@ -297,27 +370,29 @@ static gni_return_t smsg_next(struct gni_ep *ep, void **header, u8 *tag)
 	return_credits(ep);
 	switch (kgni_smsg_rx_poll(&s->geom, &s->rx, s->mbox, &msg)) {
 	case KGNI_SMSG_NONE:
-		return GNI_RC_NOT_DONE;
+		return ugni_bad(GNI_RC_NOT_DONE, "there is no message");
 	case KGNI_SMSG_DAMAGED:
-		return GNI_RC_INVALID_STATE;
+		return ugni_bad(GNI_RC_INVALID_STATE, "message %llu is not as a sender leaves it",
+				(unsigned long long)s->rx.consumed);
 	case KGNI_SMSG_MESSAGE:
 		break;
 	}
 	if (*tag != GNI_SMSG_ANY_TAG && *tag != msg.tag)
-		return GNI_RC_NO_MATCH;
+		return ugni_bad(GNI_RC_NO_MATCH, "the next message has tag %u, not %u", msg.tag,
+				*tag);
 	s->current = true;
 	*header = msg.payload;
 	*tag = msg.tag;
 	return GNI_RC_SUCCESS;
 }
 
-UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
+static gni_return_t smsg_next_on(gni_ep_handle_t ep_hndl, void **header, u8 *tag)
 {
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (!header || !tag)
-		return GNI_RC_INVALID_PARAM;
+	if (!header)
+		return ugni_null(header);
 	ep = smsg_ep(ep_hndl);
 	if (!ep)
 		return GNI_RC_INVALID_PARAM;
@@ -326,11 +401,22 @@ UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **hea
 	return rc;
 }
 
+/* A message with another tag is for another call. */
+UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
+{
+	gni_return_t rc;
+
+	if (!tag)
+		return ugni_end(ugni_null(tag));
+	rc = smsg_next_on(ep_hndl, header, tag);
+	return rc == GNI_RC_NO_MATCH ? ugni_end_quiet(rc) : ugni_end(rc);
+}
+
 UGNI_PUBLIC gni_return_t GNI_SmsgGetNext(gni_ep_handle_t ep_hndl, void **header)
 {
 	uint8_t tag = GNI_SMSG_ANY_TAG;
 
-	return GNI_SmsgGetNextWTag(ep_hndl, header, &tag);
+	return ugni_end(smsg_next_on(ep_hndl, header, &tag));
 }
 
 static gni_return_t smsg_release(struct gni_ep *ep)
@@ -338,7 +424,7 @@ static gni_return_t smsg_release(struct gni_ep *ep)
 	struct ugni_smsg *s = ep->smsg;
 
 	if (!s->current)
-		return GNI_RC_NOT_DONE;
+		return ugni_bad(GNI_RC_NOT_DONE, "GNI_SmsgGetNext() gave no message to release");
 	s->current = false;
 	if (kgni_smsg_rx_release(&s->geom, &s->rx))
 		s->credit_due = true;
@@ -352,10 +438,10 @@ UGNI_PUBLIC gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl)
 	gni_return_t rc;
 
 	if (!ep)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(GNI_RC_INVALID_PARAM);
 	rc = smsg_release(ep);
 	ugni_unlock(ep);
-	return rc;
+	return ugni_end(rc);
 }
 
 /* --- settings of the NIC handle --------------------------------------------------------- */
@@ -369,8 +455,11 @@ UGNI_PUBLIC gni_return_t GNI_SmsgSetDeliveryMode(gni_nic_handle_t nic_handle, ui
 {
 	struct gni_nic *nic = ugni_nic(nic_handle);
 
-	if (!nic || dlvr_mode & ~DLVMODES)
-		return GNI_RC_INVALID_PARAM;
+	if (!nic)
+		return ugni_end(ugni_no("NIC handle", nic_handle));
+	if (dlvr_mode & ~DLVMODES)
+		return ugni_end(ugni_bad(GNI_RC_INVALID_PARAM, "dlvr_mode is 0x%x, bits are 0x%x",
+					 dlvr_mode, DLVMODES));
 	core_store(&nic->dlvr_mode, dlvr_mode);
 	return GNI_RC_SUCCESS;
 }
@@ -380,7 +469,7 @@ UGNI_PUBLIC gni_return_t GNI_SmsgSetMaxRetrans(gni_nic_handle_t nic_handle, uint
 	struct gni_nic *nic = ugni_nic(nic_handle);
 
 	if (!nic)
-		return GNI_RC_INVALID_PARAM;
+		return ugni_end(ugni_no("NIC handle", nic_handle));
 	core_store(&nic->max_retrans, max_retrans);
 	return GNI_RC_SUCCESS;
 }

@@ -40,6 +40,45 @@
 
 #define UGNI_PUBLIC	__attribute__((visibility("default")))
 
+/* --- debug.c: what UGNI_DEBUG prints ------------------------------------- */
+
+extern int ugni_debug;
+
+void ugni_debug_init(void);
+gni_return_t ugni_debug_note(gni_return_t rc, const char *fmt, ...)
+	__attribute__((cold, format(printf, 2, 3)));
+gni_return_t ugni_debug_add(gni_return_t rc, const char *fmt, ...)
+	__attribute__((cold, format(printf, 2, 3)));
+void ugni_debug_print(const char *call, gni_return_t rc, bool quiet) __attribute__((cold));
+
+#define ugni_debugging()	__builtin_expect(ugni_debug, 0)
+
+/*
+ * Where an error is found: ugni_bad(code, format, ...) says what is wrong, and
+ * is that code. ugni_more() adds to what was said further in.
+ */
+#define ugni_bad(rc, ...)	(ugni_debugging() ? ugni_debug_note(rc, __VA_ARGS__) : (rc))
+#define ugni_more(rc, ...)	(ugni_debugging() ? ugni_debug_add(rc, __VA_ARGS__) : (rc))
+/* The commonest. */
+#define ugni_no(what, hndl)						\
+	ugni_bad(GNI_RC_INVALID_PARAM, #hndl " %p is no live " what, (void *)(hndl))
+#define ugni_nomem(what)						\
+	ugni_bad(GNI_RC_ERROR_NOMEM, "no memory for a " what)
+#define ugni_null(pointer)						\
+	ugni_bad(GNI_RC_INVALID_PARAM, #pointer " is NULL")
+
+/* Every return of a GNI_* function, but of success, is ugni_end(code). */
+#define ugni_end(rc)		ugni_end_call(__func__, rc, false)
+/* For calls that ask whether something is there, whatever they answer if not. */
+#define ugni_end_quiet(rc)	ugni_end_call(__func__, rc, true)
+
+static inline gni_return_t ugni_end_call(const char *call, gni_return_t rc, bool quiet)
+{
+	if (rc != GNI_RC_SUCCESS && ugni_debugging())
+		ugni_debug_print(call, rc, quiet);
+	return rc;
+}
+
 /* --- handle.c: arenas of objects ---------------------------------------- */
 
 #define UGNI_NONE	(~0U)
@@ -336,6 +375,9 @@ static inline bool ugni_away(const struct gni_nic *nic)
 	return core_load(&nic->checkpoint);
 }
 
+/* What is wrong then. */
+#define UGNI_AWAY	"the domain is at a checkpoint, GNI_CdmResume() was not called"
+
 /* cdm.c */
 gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info);
 
@@ -351,6 +393,9 @@ void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_destroy_all(const struct gni_nic *nic);
 void ugni_cq_recycle(void *obj);
+
+/* cqe.c */
+void ugni_entry_text(gni_cq_entry_t entry, char *text, size_t size);
 
 /* A queue that transactions can be told of: events of others vanish. */
 static inline bool ugni_cq_tells(const struct gni_cq *cq)
@@ -368,6 +413,7 @@ void ugni_control_forked(void);
 /* --- rc.c: from the driver's answers to return codes --------------------------- */
 
 gni_return_t ugni_rc(int ret);
+gni_return_t ugni_answer(int ret);
 gni_return_t ugni_call(int fd, unsigned long cmd, void *arg);
 gni_return_t ugni_nic_call(const struct gni_nic *nic, unsigned long cmd, void *arg);
 u64 ugni_deadline(u64 timeout_ms);
@@ -383,5 +429,6 @@ int ugni_sys_wait(int fd, unsigned long cmd, void *arg);
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
 void ugni_sys_vacate(void *mem, u64 length);
 void ugni_sys_unmap(void *mem, u64 length);
+void ugni_sys_print(const char *line, size_t length);
 
 #endif /* _UGNI_H */

@@ -90,6 +90,23 @@ void ugni_sys_unmap(void *mem, u64 length)
 	(void)length;
 }
 
+/* What UGNI_DEBUG printed last, and how many lines there were. */
+static char fake_line[512];
+static u32 fake_lines;
+static void (*fake_each_line)(const char *line);
+
+void ugni_sys_print(const char *line, size_t length)
+{
+	pthread_mutex_lock(&fake.lock);
+	assert_true(length < sizeof(fake_line) && line[length - 1] == '\n');
+	memcpy(fake_line, line, length);
+	fake_line[length - 1] = '\0';
+	fake_lines++;
+	if (fake_each_line)
+		fake_each_line(fake_line);
+	pthread_mutex_unlock(&fake.lock);
+}
+
 static inline struct fake_cq *fake_cq(u32 id)
 {
 	return id && id < FAKE_CQS && fake.cq[id].used ? &fake.cq[id] : NULL;
