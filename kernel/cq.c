@@ -168,8 +168,10 @@ long kgni_cq_destroy(struct kgni_nic *nic, u32 id)
 {
 	struct kgni_cq *cq = xa_erase(&nic->cqs, id);
 
-	if (!cq)
+	if (!cq) {
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
 		return GNI_RC_INVALID_PARAM;
+	}
 	kgni_cq_kill(nic, cq);
 	return GNI_RC_SUCCESS;
 }
@@ -361,7 +363,7 @@ static long kgni_cq_waiter_init(struct kgni_cq_waiter *w, const struct kgni_cq_r
 }
 
 /* KGNI_IOC_CQ_WAIT. */
-long kgni_cq_wait(struct kgni_ioc_cq_wait *arg)
+long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg)
 {
 	const struct kgni_cq_ref __user *user = u64_to_user_ptr(arg->cqs);
 	struct kgni_cq_waiter *w;
@@ -380,6 +382,8 @@ long kgni_cq_wait(struct kgni_ioc_cq_wait *arg)
 		else
 			rc = kgni_cq_waiter_init(&w[i], &ref);
 	}
+	if (rc == GNI_RC_INVALID_PARAM)
+		kgni_count_refusal(dev, KGNI_REFUSED_QUEUE);
 	if (!rc)
 		rc = kgni_cq_sleep(w, arg->count, arg->timeout_ms, &arg->which);
 	for (i = 0; i < arg->count; i++)

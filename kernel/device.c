@@ -80,8 +80,12 @@ static int kgni_release(struct inode *inode, struct file *file)
 static int kgni_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kgni_nic *nic = kgni_file_nic(file);
+	struct kgni_file *f = file->private_data;
+	int rc = nic ? kgni_cq_mmap(nic, vma) : -EINVAL;
 
-	return nic ? kgni_cq_mmap(nic, vma) : -EINVAL;
+	if (rc == -EINVAL)
+		kgni_count_refusal(f->dev, KGNI_REFUSED_QUEUE);
+	return rc;
 }
 
 static long kgni_info(struct kgni_file *f, void *arg)
@@ -129,7 +133,7 @@ static long kgni_do_cq_destroy(struct kgni_file *f, void *arg)
 
 static long kgni_do_cq_wait(struct kgni_file *f, void *arg)
 {
-	return kgni_cq_wait(arg);
+	return kgni_cq_wait(f->dev, arg);
 }
 
 static long kgni_do_mem_register(struct kgni_file *f, void *arg)

@@ -387,7 +387,10 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 	if (!a->src_cq)
 		return GNI_RC_SUCCESS;
 	x->src_cq = kgni_cq_find(nic, a->src_cq);
-	return x->src_cq ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
+	if (x->src_cq)
+		return GNI_RC_SUCCESS;
+	kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	return GNI_RC_INVALID_PARAM;
 }
 
 /**
@@ -412,9 +415,12 @@ long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 	if (rc)
 		goto release;
 	rc = kgni_xfer_local(nic, &x);
+	if (!rc)
+		x.status = kgni_xfer_remote(nic, &x);
+	if (rc || x.status != KGNI_ST_OK)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
 	if (rc)
 		goto release;
-	x.status = kgni_xfer_remote(nic, &x);
 	if (kgni_post_rule(arg->type)->bte)
 		return kgni_bte_post(nic, &x);
 	rc = kgni_fma_run(&x);

@@ -51,6 +51,14 @@ enum kgni_res {
 	KGNI_RES_COUNT
 };
 
+/* What a device refused its users, counted in sysfs. */
+enum kgni_refusal {
+	KGNI_REFUSED_ATTACH,	/* a job of another user, a tag that is not for users */
+	KGNI_REFUSED_MEMORY,	/* no registration that the caller may use so */
+	KGNI_REFUSED_QUEUE,	/* no queue of the caller's file */
+	KGNI_REFUSALS
+};
+
 /**
  * struct kgni_device - one virtual NIC
  * @dev: the device of class gni
@@ -60,6 +68,7 @@ enum kgni_res {
  * @lock: guards the job table and the jobs' reference counts
  * @jobs: jobs by ptag; read under RCU
  * @used: how much of each resource is taken
+ * @refused: how often an access was refused
  */
 struct kgni_device {
 	struct device dev;
@@ -69,6 +78,7 @@ struct kgni_device {
 	struct mutex lock;	/* jobs, their refs */
 	struct xarray jobs;
 	atomic_t used[KGNI_RES_COUNT];
+	atomic64_t refused[KGNI_REFUSALS];
 };
 
 /**
@@ -305,6 +315,7 @@ int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **tabl
 void kgni_devices_exit(unsigned int count, struct kgni_device **table);
 
 /* sysfs.c */
+void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what);
 extern const struct attribute_group *kgni_device_groups[];
 
 /* job.c */
@@ -332,7 +343,7 @@ struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
 void kgni_cq_put(struct kgni_cq *cq);
 void kgni_cq_push(struct kgni_cq *cq, u64 entry);
 int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma);
-long kgni_cq_wait(struct kgni_ioc_cq_wait *arg);
+long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);
 
 /* device.c, for waits on queues of several files */
 struct kgni_nic *kgni_file_nic(struct file *file);

@@ -386,6 +386,7 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 	if (arg->cq) {
 		mdd->cq = kgni_cq_find(nic, arg->cq);
 		if (!mdd->cq) {
+			kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
 			rc = GNI_RC_INVALID_PARAM;
 			goto put;
 		}
@@ -450,10 +451,10 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd)
 long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *handle)
 {
 	struct kgni_mdd *mdd = kgni_mdd_find(nic->job, handle);
-	bool mine;
+	bool mine = false;
 
 	if (!mdd)
-		return GNI_RC_INVALID_PARAM;
+		goto out;
 	mutex_lock(&nic->lock);
 	mine = mdd->nic == nic && !list_empty(&mdd->node) &&
 	       xa_load(&nic->job->mdds, mdd->mdh) == mdd;
@@ -465,6 +466,9 @@ long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *han
 	if (mine)
 		kgni_mdd_retire(mdd);
 	kgni_mdd_put(mdd);
+out:
+	if (!mine)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
 	return mine ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
 }
 

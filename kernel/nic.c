@@ -68,11 +68,11 @@ long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
 
 	if (arg->reserved)
 		return -EINVAL;
-	if (!f->writable)
-		return -EACCES;
 	mutex_lock(&f->lock);
-	rc = kgni_nic_attach_locked(f, arg);
+	rc = f->writable ? kgni_nic_attach_locked(f, arg) : -EACCES;
 	mutex_unlock(&f->lock);
+	if (rc == GNI_RC_PERMISSION_ERROR || rc == -EACCES)
+		kgni_count_refusal(f->dev, KGNI_REFUSED_ATTACH);
 	return rc;
 }
 

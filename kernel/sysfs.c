@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Attributes of /sys/class/gni/kgniN.
+ * Attributes of /sys/class/gni/kgniN; in refused/, how often its users asked for
+ * what is not theirs.
  */
 #include "kgni.h"
 
@@ -27,6 +28,53 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(state);
 
+/**
+ * kgni_count_refusal - count an access that is refused
+ * @dev: device of the one who asked
+ * @what: for what
+ *
+ * Context: any.
+ */
+void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what)
+{
+	atomic64_inc(&dev->refused[what]);
+}
+
+static ssize_t refused_show(struct device *dev, char *buf, enum kgni_refusal what)
+{
+	return sysfs_emit(buf, "%lld\n", atomic64_read(&to_kgni(dev)->refused[what]));
+}
+
+static ssize_t attach_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return refused_show(dev, buf, KGNI_REFUSED_ATTACH);
+}
+static DEVICE_ATTR_RO(attach);
+
+static ssize_t memory_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return refused_show(dev, buf, KGNI_REFUSED_MEMORY);
+}
+static DEVICE_ATTR_RO(memory);
+
+static ssize_t queue_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return refused_show(dev, buf, KGNI_REFUSED_QUEUE);
+}
+static DEVICE_ATTR_RO(queue);
+
+static struct attribute *kgni_refused_attrs[] = {
+	&dev_attr_attach.attr,
+	&dev_attr_memory.attr,
+	&dev_attr_queue.attr,
+	NULL
+};
+
+static const struct attribute_group kgni_refused_group = {
+	.name = "refused",
+	.attrs = kgni_refused_attrs,
+};
+
 static struct attribute *kgni_device_attrs[] = {
 	&dev_attr_address.attr,
 	&dev_attr_type.attr,
@@ -40,5 +88,6 @@ static const struct attribute_group kgni_device_group = {
 
 const struct attribute_group *kgni_device_groups[] = {
 	&kgni_device_group,
+	&kgni_refused_group,
 	NULL
 };

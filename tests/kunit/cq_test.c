@@ -531,7 +531,7 @@ static void bad_calls(struct kunit *test)
 	long rc;
 
 	kgt_mm_begin();
-	rc = kgni_cq_wait(&arg);
+	rc = kgni_cq_wait(NULL, &arg);
 	kgt_mm_end();
 	KUNIT_EXPECT_EQ(test, rc, b->rc);
 }

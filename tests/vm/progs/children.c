@@ -237,21 +237,23 @@ static void row_child_exec(int unused)
 	note(WEXITSTATUS(status) ? GNI_RC_SUCCESS : -EBADF);
 }
 
+#define PARAM	GNI_RC_INVALID_PARAM
+
 static const struct row child_rows[] = {
-	ROW("GNI_PostFma()", row_child_post, GNI_POST_FMA_PUT, GNI_RC_INVALID_PARAM),
-	ROW("GNI_PostFma(), get", row_child_post, GNI_POST_FMA_GET, GNI_RC_INVALID_PARAM),
-	ROW("GNI_PostRdma()", row_child_post, GNI_POST_RDMA_PUT, GNI_RC_INVALID_PARAM),
-	ROW("GNI_PostCqWrite()", row_child_post, GNI_POST_CQWRITE, GNI_RC_INVALID_PARAM),
-	ROW("GNI_Smsg...()", row_child_smsg, 0, GNI_RC_INVALID_PARAM),
-	ROW("GNI_Cq...Event(), GNI_GetCompleted()", row_child_events, 0, GNI_RC_INVALID_PARAM),
-	ROW("GNI_MemDeregister(), GNI_MemRegister()", row_child_memory, 0, GNI_RC_INVALID_PARAM),
-	ROW("GNI_EpPostData...()", row_child_dgram, 0, GNI_RC_INVALID_PARAM),
-	ROW("GNI_CdmAttach(), GNI_..Create()", row_child_make, 0, GNI_RC_INVALID_PARAM),
-	ROW("GNI_...Destroy()", row_child_end, 0, GNI_RC_INVALID_PARAM),
-	ROW("use its files", row_child_files, 0, -EBADF),
-	ROW("touch its rings", row_child_rings, 0, -ENOMEM),
-	ROW("write to its memory: a copy", row_child_write, 0, GNI_RC_SUCCESS),
-	ROW("its files after exec", row_child_exec, 0, -EBADF),
+	ROW("GNI_PostFma()", row_child_post, GNI_POST_FMA_PUT, PARAM, UNCOUNTED),
+	ROW("GNI_PostFma(), get", row_child_post, GNI_POST_FMA_GET, PARAM, UNCOUNTED),
+	ROW("GNI_PostRdma()", row_child_post, GNI_POST_RDMA_PUT, PARAM, UNCOUNTED),
+	ROW("GNI_PostCqWrite()", row_child_post, GNI_POST_CQWRITE, PARAM, UNCOUNTED),
+	ROW("GNI_Smsg...()", row_child_smsg, 0, PARAM, UNCOUNTED),
+	ROW("GNI_Cq...Event(), GNI_GetCompleted()", row_child_events, 0, PARAM, UNCOUNTED),
+	ROW("GNI_MemDeregister(), GNI_MemRegister()", row_child_memory, 0, PARAM, UNCOUNTED),
+	ROW("GNI_EpPostData...()", row_child_dgram, 0, PARAM, UNCOUNTED),
+	ROW("GNI_CdmAttach(), GNI_..Create()", row_child_make, 0, PARAM, UNCOUNTED),
+	ROW("GNI_...Destroy()", row_child_end, 0, PARAM, UNCOUNTED),
+	ROW("use its files", row_child_files, 0, -EBADF, UNCOUNTED),
+	ROW("touch its rings", row_child_rings, 0, -ENOMEM, UNCOUNTED),
+	ROW("write to its memory: a copy", row_child_write, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("its files after exec", row_child_exec, 0, -EBADF, UNCOUNTED),
 };
 
 static void child_main(void *arg)

@@ -83,6 +83,47 @@ static void print_row(const char *what, const char *who, unsigned int changes)
 	   code_name(trial.want));
 }
 
+static uint64_t counter(unsigned int device, const char *name)
+{
+	unsigned long long value = 0;
+	char path[80];
+	FILE *f;
+
+	snprintf(path, sizeof(path), "/sys/class/gni/kgni%u/refused/%s", device, name);
+	f = fopen(path, "r");
+	must(f && fscanf(f, "%llu", &value) == 1, "%s", path);
+	fclose(f);
+	return value;
+}
+
+void read_refusals(uint64_t count[REFUSAL_KINDS])
+{
+	static const char *const names[REFUSAL_KINDS] = {
+		[BY_ATTACH] = "attach", [BY_MEMORY] = "memory", [BY_QUEUE] = "queue",
+	};
+	unsigned int device, i;
+
+	count[UNCOUNTED] = 0;
+	for (i = UNCOUNTED + 1; i < REFUSAL_KINDS; i++) {
+		count[i] = 0;
+		for (device = 0; device < device_count(); device++)
+			count[i] += counter(device, names[i]);
+	}
+}
+
+void check_refusals(const struct row *row, const uint64_t before[REFUSAL_KINDS])
+{
+	uint64_t now[REFUSAL_KINDS];
+	unsigned int i;
+
+	read_refusals(now);
+	for (i = UNCOUNTED + 1; i < REFUSAL_KINDS; i++) {
+		is_u64(now[i] - before[i], i == row->counted ? trial.refused + trial.unseen : 0,
+		       "%s: counted, as %u", row->what, i);
+		totals->counted += now[i] - before[i];
+	}
+}
+
 void refused_row(const struct row *row, const char *who, unsigned int changes)
 {
 	print_row(row->what, who, changes);
@@ -114,4 +155,5 @@ void totals_check(unsigned int rows, unsigned int controls)
 	diag("%u rows, %u attempts: %u refused, %u harmless; %u rows by those who may",
 	     totals->rows, totals->attempts, totals->refused, totals->harmless,
 	     totals->controls);
+	diag("%u refusals counted by the driver", totals->counted);
 }

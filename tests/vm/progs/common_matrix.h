@@ -26,12 +26,18 @@ const char *code_name(int code);
 #define CHANGED_DGRAMS	4
 #define CHANGED_COUNTS	8
 
+/* What the devices count, in their refused/ of sysfs. */
+enum refusal { UNCOUNTED, BY_ATTACH, BY_MEMORY, BY_QUEUE, REFUSAL_KINDS };
+
+void read_refusals(uint64_t count[REFUSAL_KINDS]);
+
 /**
  * struct row - attempts of one kind
  * @what: what they are
  * @fn: makes them, calls note() for each
  * @arg: for @fn
  * @code: what each should come to
+ * @counted: as what the driver counts them, one for each refusal
  * @who: which attackers make them
  * @personal: members of the job are refused, too
  * @member: what comes of them by those who may
@@ -42,14 +48,16 @@ struct row {
 	void (*fn)(int arg);
 	int arg;
 	int code;
+	enum refusal counted;
 	unsigned int who;
 	bool personal;
 	unsigned int member;
 	int member_code;
 };
 
-#define ROW(what_, fn_, arg_, code_, ...)	\
-	{ .what = (what_), .fn = (fn_), .arg = (arg_), .code = (code_), ##__VA_ARGS__ }
+#define ROW(what_, fn_, arg_, code_, counted_, ...)			\
+	{ .what = (what_), .fn = (fn_), .arg = (arg_), .code = (code_),	\
+	  .counted = (counted_), ##__VA_ARGS__ }
 
 /* The row that is being tried. */
 extern struct trial {
@@ -57,12 +65,15 @@ extern struct trial {
 	int got;		/* the first code that is another, or @want */
 	unsigned int attempts;
 	unsigned int refused;
+	unsigned int unseen;	/* refused, though the call says nothing of it */
 } trial;
 
 void row_begin(int want);
 void note(int code);			/* the outcome of an attempt */
 /* Rows are checked, shown, and counted in totals. */
 void refused_row(const struct row *row, const char *who, unsigned int changes);
+/* And that the counters grew by what was refused, and no other, since @before. */
+void check_refusals(const struct row *row, const uint64_t before[REFUSAL_KINDS]);
 void allowed_row(const struct row *row, const char *who, unsigned int changes, bool harms);
 void print_head(const char *who);
 
@@ -71,6 +82,7 @@ extern struct totals {
 	unsigned int rows;
 	unsigned int attempts;
 	unsigned int refused;
+	unsigned int counted;	/* by the driver */
 	unsigned int harmless;	/* attempts that succeed and reach nothing of the victim's */
 	unsigned int controls;	/* rows by those who may */
 } *totals;

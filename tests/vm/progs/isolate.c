@@ -290,8 +290,8 @@ static void sweep_remote(int which, uint8_t flags)
 		post.remote = guess(address(MAIN), mdh, flags);
 		note_guess(try_post(&post));
 	}
-	if (transfers[which].reads && !a.k->member)
-		note(all_bytes(a.local, LOCAL_LEN, LOCAL_FILL) ? trial.want : HAS_READ);
+	if (transfers[which].reads && !a.k->member && !all_bytes(a.local, LOCAL_LEN, LOCAL_FILL))
+		note(HAS_READ);
 }
 
 static void row_sweep(int which)
@@ -733,8 +733,10 @@ static void row_attach_cookie(int unused)
 	raw_mem_open(fd, a.local, PAGE, 0, 0);
 	for (i = 0; i < ARRAY_SIZE(transfers); i++) {
 		post = aimed_post(&transfers[i], MAIN);
-		if (transfers[i].type == GNI_POST_FMA_PUT || transfers[i].type == GNI_POST_CQWRITE)
-			note(call(fd, KGNI_IOC_POST, &post));
+		if (transfers[i].type != GNI_POST_FMA_PUT && transfers[i].type != GNI_POST_CQWRITE)
+			continue;
+		note(call(fd, KGNI_IOC_POST, &post));
+		trial.unseen++;
 	}
 	note(call(fd, KGNI_IOC_DGRAM_POST, &dgram));
 	is_u64(dgram_state(fd, 1, 0, 0), DGRAM(GNI_POST_PENDING));
@@ -891,83 +893,98 @@ enum member { SKIP, HARMS, READS, HARMS_NEAR, READS_NEAR };
 #define PERM	GNI_RC_PERMISSION_ERROR
 
 static const struct row rows[] = {
-	ROW("FMA put", row_remote, FMA_PUT, REFUSED, .member = HARMS),
-	ROW("FMA put, two pages", row_remote, FMA_PUT_LONG, REFUSED, .member = HARMS),
-	ROW("FMA put with flag", row_remote, FMA_FLAG, REFUSED, .member = HARMS),
-	ROW("FMA get", row_remote, FMA_GET, REFUSED, .member = READS),
-	ROW("AMO add", row_remote, AMO_ADD, REFUSED, .member = HARMS),
-	ROW("AMO fetch and add", row_remote, AMO_FADD, REFUSED, .member = HARMS),
-	ROW("RDMA put", row_remote, RDMA_PUT, REFUSED, .member = HARMS),
-	ROW("RDMA put, queued", row_remote, RDMA_PUT_LONG, REFUSED, .member = HARMS),
-	ROW("RDMA get", row_remote, RDMA_GET, REFUSED, .member = READS),
-	ROW("RDMA get, queued", row_remote, RDMA_GET_LONG, REFUSED, .member = READS),
-	ROW("CQ write", row_remote, CQ_WRITE, REFUSED, .member = HARMS),
-	ROW("FMA put to other PEs", row_other_pe, FMA_PUT, REFUSED),
-	ROW("FMA get from other PEs", row_other_pe, FMA_GET, REFUSED),
-	ROW("FMA put to PEs that are not", row_no_pe, FMA_PUT, EVENT(KGNI_ST_UNREACHABLE)),
-	ROW("its handle as local: FMA put", row_local_put, FMA_PUT, PARAM),
-	ROW("its handle as local: FMA get", row_local, FMA_GET, PARAM, .member = HARMS_NEAR),
-	ROW("its handle as local: AMO fetch", row_local, AMO_FADD, PARAM, .member = HARMS_NEAR),
-	ROW("its handle as local: RDMA put", row_local, RDMA_PUT, PARAM, .member = READS_NEAR),
-	ROW("its handle as local: RDMA put q.", row_local, RDMA_PUT_LONG, PARAM,
-	    .member = READS_NEAR),
-	ROW("its handle as local: RDMA get", row_local, RDMA_GET, PARAM, .member = HARMS_NEAR),
-	ROW("its handle as local: RDMA get q.", row_local, RDMA_GET_LONG, PARAM,
+	ROW("FMA put", row_remote, FMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("FMA put, two pages", row_remote, FMA_PUT_LONG, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("FMA put with flag", row_remote, FMA_FLAG, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("FMA get", row_remote, FMA_GET, REFUSED, BY_MEMORY, .member = READS),
+	ROW("AMO add", row_remote, AMO_ADD, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("AMO fetch and add", row_remote, AMO_FADD, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("RDMA put", row_remote, RDMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("RDMA put, queued", row_remote, RDMA_PUT_LONG, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("RDMA get", row_remote, RDMA_GET, REFUSED, BY_MEMORY, .member = READS),
+	ROW("RDMA get, queued", row_remote, RDMA_GET_LONG, REFUSED, BY_MEMORY, .member = READS),
+	ROW("CQ write", row_remote, CQ_WRITE, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("FMA put to other PEs", row_other_pe, FMA_PUT, REFUSED, BY_MEMORY),
+	ROW("FMA get from other PEs", row_other_pe, FMA_GET, REFUSED, BY_MEMORY),
+	ROW("FMA put to PEs that are not", row_no_pe, FMA_PUT, EVENT(KGNI_ST_UNREACHABLE),
+	    BY_MEMORY),
+	ROW("its handle as local: FMA put", row_local_put, FMA_PUT, PARAM, UNCOUNTED),
+	ROW("its handle as local: FMA get", row_local, FMA_GET, PARAM, BY_MEMORY,
 	    .member = HARMS_NEAR),
-	ROW("mdh 1..4095: FMA put", row_sweep, FMA_PUT, REFUSED, .member = HARMS),
-	ROW("mdh 1..4095: FMA get", row_sweep, FMA_GET, REFUSED),
-	ROW("mdh 1..4095: AMO", row_sweep, AMO_ADD, REFUSED, .member = HARMS),
-	ROW("mdh 1..4095: RDMA put", row_sweep, RDMA_PUT, REFUSED, .member = HARMS),
-	ROW("mdh 1..4095: CQ write", row_sweep, CQ_WRITE, REFUSED, .member = HARMS),
-	ROW("mdh 1..4095: as local, RDMA get", row_sweep_local, RDMA_GET, PARAM),
-	ROW("mdh 1..4095, version 2: FMA put", row_sweep_v2, FMA_PUT, REFUSED, .member = HARMS),
-	ROW("mdh 1..4095, VMDH: FMA put", row_sweep_vmdh, FMA_PUT, REFUSED),
-	ROW("its mdh, addresses around: FMA put", row_sweep_va, FMA_PUT, REFUSED),
-	ROW("deregister its handles", row_deregister, 0, PARAM, .personal = true),
-	ROW("mdh 1..4095: deregister", row_deregister_sweep, 0, PARAM, .personal = true),
+	ROW("its handle as local: AMO fetch", row_local, AMO_FADD, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("its handle as local: RDMA put", row_local, RDMA_PUT, PARAM, BY_MEMORY,
+	    .member = READS_NEAR),
+	ROW("its handle as local: RDMA put q.", row_local, RDMA_PUT_LONG, PARAM, BY_MEMORY,
+	    .member = READS_NEAR),
+	ROW("its handle as local: RDMA get", row_local, RDMA_GET, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("its handle as local: RDMA get q.", row_local, RDMA_GET_LONG, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("mdh 1..4095: FMA put", row_sweep, FMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("mdh 1..4095: FMA get", row_sweep, FMA_GET, REFUSED, BY_MEMORY),
+	ROW("mdh 1..4095: AMO", row_sweep, AMO_ADD, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("mdh 1..4095: RDMA put", row_sweep, RDMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("mdh 1..4095: CQ write", row_sweep, CQ_WRITE, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("mdh 1..4095: as local, RDMA get", row_sweep_local, RDMA_GET, PARAM, BY_MEMORY),
+	ROW("mdh 1..4095, version 2: FMA put", row_sweep_v2, FMA_PUT, REFUSED, BY_MEMORY,
+	    .member = HARMS),
+	ROW("mdh 1..4095, VMDH: FMA put", row_sweep_vmdh, FMA_PUT, REFUSED, BY_MEMORY),
+	ROW("its mdh, addresses around: FMA put", row_sweep_va, FMA_PUT, REFUSED, BY_MEMORY),
+	ROW("deregister its handles", row_deregister, 0, PARAM, BY_MEMORY, .personal = true),
+	ROW("mdh 1..4095: deregister", row_deregister_sweep, 0, PARAM, BY_MEMORY, .personal = true),
 	ROW("mdh 1..4095, version 2: deregister", row_deregister_sweep, KGNI_MH_V2, PARAM,
-	    .personal = true),
-	ROW("a twin of its handle reaches one's own", row_twin, 0, GNI_RC_SUCCESS),
-	ROW("message into its mailbox", row_message, 0, REFUSED, .member = HARMS),
-	ROW("credits into its mailbox", row_credits, 0, REFUSED, .member = HARMS),
-	ROW("GNI_SmsgSend() to it", row_library, 0, GNI_RC_TRANSACTION_ERROR,
+	    BY_MEMORY, .personal = true),
+	ROW("a twin of its handle reaches one's own", row_twin, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("message into its mailbox", row_message, 0, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("credits into its mailbox", row_credits, 0, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("GNI_SmsgSend() to it", row_library, 0, GNI_RC_TRANSACTION_ERROR, BY_MEMORY,
 	    .who = GROWN_UP, .member = HARMS),
-	ROW("map its queues by one's own file", row_map, 0, -EINVAL, .personal = true),
-	ROW("map queues 0..8191", row_map_sweep, 0, -EINVAL, .personal = true),
-	ROW("map beside one's own queue", row_map_beyond, 0, -EINVAL, .personal = true),
-	ROW("map its queues, not attached", row_map_spare, 0, -EINVAL, .personal = true),
-	ROW("a queue of the same number is one's own", row_map_same, 0, GNI_RC_SUCCESS,
+	ROW("map its queues by one's own file", row_map, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("map queues 0..8191", row_map_sweep, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("map beside one's own queue", row_map_beyond, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("map its queues, not attached", row_map_spare, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("a queue of the same number is one's own", row_map_same, 0, GNI_RC_SUCCESS, UNCOUNTED,
 	    .personal = true),
-	ROW("its queues for source events", row_source, 0, PARAM, .personal = true),
-	ROW("register with its queues", row_register, 0, PARAM, .personal = true),
-	ROW("destroy its queues", row_destroy, 0, PARAM, .personal = true),
-	ROW("wait for its queues", row_wait, 0, PARAM, .personal = true),
-	ROW("wait for them by its file's number", row_wait_fd, 0, PARAM, .personal = true),
-	ROW("datagram bound to it", row_dgram_bound, 0, WAITS,
-	    .member = HARMS, .member_code = MATCHED),
-	ROW("wildcard for what it sends", row_dgram_wild, 0, WAITS,
-	    .member = HARMS, .member_code = MATCHED),
-	ROW("ask for the state of its datagrams", row_dgram_test, 0, GNI_RC_NO_MATCH,
+	ROW("its queues for source events", row_source, 0, PARAM, BY_QUEUE, .personal = true),
+	ROW("register with its queues", row_register, 0, PARAM, BY_QUEUE, .personal = true),
+	ROW("destroy its queues", row_destroy, 0, PARAM, BY_QUEUE, .personal = true),
+	ROW("wait for its queues", row_wait, 0, PARAM, BY_QUEUE, .personal = true),
+	ROW("wait for them by its file's number", row_wait_fd, 0, PARAM, BY_QUEUE,
 	    .personal = true),
-	ROW("probe for its datagrams", row_dgram_probe, 0, GNI_RC_NO_MATCH, .personal = true),
-	ROW("cancel its datagrams", row_dgram_cancel, 0, GNI_RC_NO_MATCH, .personal = true),
+	ROW("datagram bound to it", row_dgram_bound, 0, WAITS, UNCOUNTED,
+	    .member = HARMS, .member_code = MATCHED),
+	ROW("wildcard for what it sends", row_dgram_wild, 0, WAITS, UNCOUNTED,
+	    .member = HARMS, .member_code = MATCHED),
+	ROW("ask for the state of its datagrams", row_dgram_test, 0, GNI_RC_NO_MATCH, UNCOUNTED,
+	    .personal = true),
+	ROW("probe for its datagrams", row_dgram_probe, 0, GNI_RC_NO_MATCH, UNCOUNTED,
+	    .personal = true),
+	ROW("cancel its datagrams", row_dgram_cancel, 0, GNI_RC_NO_MATCH, UNCOUNTED,
+	    .personal = true),
 	ROW("attach with its cookie: one's own job", row_attach_cookie, 0, GNI_RC_SUCCESS,
+	    BY_MEMORY, .who = NOT_KNOWN),
+	ROW("attach with its tag and cookie", row_attach_both, 0, PERM, BY_ATTACH,
+	    .who = STRANGERS),
+	ROW("attach with its tag, cookies like it", row_attach_tag, 0, PERM, BY_ATTACH,
+	    .personal = true),
+	ROW("attach with the kernel's tags", row_attach_kernel, 0, PERM, BY_ATTACH,
+	    .who = USERS, .personal = true),
+	ROW("attach with tags that are none", row_attach_wrong, 0, PARAM, UNCOUNTED,
+	    .personal = true),
+	ROW("attach as it once more", row_attach_again, 0, GNI_RC_INVALID_STATE,
+	    UNCOUNTED, .personal = true),
+	ROW("attach by a file open for reading", row_attach_reading, 0, -EACCES, BY_ATTACH,
+	    .personal = true),
+	ROW("attach by an inherited file", row_attach_spare, 0, PERM, BY_ATTACH, .who = CHILDREN),
+	ROW("ask for the tag: one's own", row_get_ptag, 0, GNI_RC_SUCCESS, UNCOUNTED,
 	    .who = NOT_KNOWN),
-	ROW("attach with its tag and cookie", row_attach_both, 0, PERM, .who = STRANGERS),
-	ROW("attach with its tag, cookies like it", row_attach_tag, 0, PERM, .personal = true),
-	ROW("attach with the kernel's tags", row_attach_kernel, 0, PERM, .who = USERS,
+	ROW("calls on a file not attached", row_unattached, 0, GNI_RC_INVALID_STATE, UNCOUNTED,
 	    .personal = true),
-	ROW("attach with tags that are none", row_attach_wrong, 0, PARAM, .personal = true),
-	ROW("attach as it once more", row_attach_again, 0, GNI_RC_INVALID_STATE, .personal = true),
-	ROW("attach by a file open for reading", row_attach_reading, 0, -EACCES, .personal = true),
-	ROW("attach by an inherited file", row_attach_spare, 0, PERM, .who = CHILDREN),
-	ROW("ask for the tag: one's own", row_get_ptag, 0, GNI_RC_SUCCESS, .who = NOT_KNOWN),
-	ROW("calls on a file that's not attached", row_unattached, 0, GNI_RC_INVALID_STATE,
-	    .personal = true),
-	ROW("open its file in /proc", row_proc_fd, 0, -EACCES, .who = STRANGERS),
-	ROW("open its file in /proc and post", row_proc_fd_use, 0, GNI_RC_INVALID_STATE,
+	ROW("open its file in /proc", row_proc_fd, 0, -EACCES, UNCOUNTED, .who = STRANGERS),
+	ROW("open its file in /proc and post", row_proc_fd_use, 0, GNI_RC_INVALID_STATE, UNCOUNTED,
 	    .who = KNOWN),
-	ROW("take its file: pidfd_getfd()", row_getfd, 0, -EPERM, .who = STRANGERS),
+	ROW("take its file: pidfd_getfd()", row_getfd, 0, -EPERM, UNCOUNTED, .who = STRANGERS),
 };
 
 static bool applies(const struct row *row, const struct kind *k)
@@ -996,6 +1013,7 @@ static bool applies(const struct row *row, const struct kind *k)
 
 static void attack(void)
 {
+	uint64_t before[REFUSAL_KINDS];
 	const struct row *row;
 	unsigned int i;
 
@@ -1007,7 +1025,9 @@ static void attack(void)
 		if (!applies(row, a.k))
 			continue;
 		row_begin(row->code);
+		read_refusals(before);
 		row->fn(row->arg);
+		check_refusals(row, before);
 		refused_row(row, a.k->name, victim_changes());
 	}
 }
@@ -1121,13 +1141,13 @@ static void row_heir_cancel(int unused)
  * may, whoever it is. This is the other side of the rows about queues.
  */
 static const struct row heir_rows[] = {
-	ROW("map its queues", row_map, 0, GNI_RC_SUCCESS),
-	ROW("its queues for source events", row_source, 0, GNI_RC_SUCCESS),
-	ROW("register with its queues", row_register, 0, GNI_RC_SUCCESS),
-	ROW("destroy its queues", row_destroy, 0, GNI_RC_SUCCESS),
-	ROW("wait for its queue", row_heir_wait, 0, GNI_RC_TIMEOUT),
-	ROW("deregister its handles", row_deregister, 0, GNI_RC_SUCCESS),
-	ROW("cancel its datagram", row_heir_cancel, 0, GNI_RC_SUCCESS),
+	ROW("map its queues", row_map, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("its queues for source events", row_source, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("register with its queues", row_register, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("destroy its queues", row_destroy, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("wait for its queue", row_heir_wait, 0, GNI_RC_TIMEOUT, UNCOUNTED),
+	ROW("deregister its handles", row_deregister, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("cancel its datagram", row_heir_cancel, 0, GNI_RC_SUCCESS, UNCOUNTED),
 };
 
 static const struct kind heir = KIND("HEIR of its file", OTHER, COOKIE, ANY, 0, .member = true);
