@@ -193,6 +193,8 @@ snapshot()
 
 	sync
 	echo 3 >/proc/sys/vm/drop_caches
+	# What each CPU has counted for itself and not yet told.
+	[ ! -w /proc/sys/vm/stat_refresh ] || echo 1 >/proc/sys/vm/stat_refresh
 	# KASAN keeps freed objects back until it is told to let go.
 	for file in /sys/kernel/slab/kgni*/shrink; do
 		[ ! -w "$file" ] || echo 1 >"$file"
