@@ -2085,8 +2085,9 @@ gni_return_t GNI_EpSetEventData(gni_ep_handle_t ep_hndl, uint32_t local_event,
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such endpoint, or it is bound
- * * %GNI_RC_ERROR_RESOURCE - no more endpoints can be bound
- * * %GNI_RC_ERROR_NOMEM - no memory
+ * * %GNI_RC_ERROR_RESOURCE - no more endpoints can be bound; never returned by
+ *   kgni, where binding takes nothing
+ * * %GNI_RC_ERROR_NOMEM - no memory; never returned by kgni
  */
 gni_return_t GNI_EpBind(gni_ep_handle_t ep_hndl, uint32_t remote_addr, uint32_t remote_id);
 
@@ -2211,7 +2212,7 @@ gni_return_t GNI_EpPostDataWId(gni_ep_handle_t ep_hndl, void *in_data, uint16_t 
  * * %GNI_RC_INVALID_PARAM - no such endpoint, or a pointer is NULL
  * * %GNI_RC_NO_MATCH - the endpoint has no datagram
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
- * * %GNI_RC_ERROR_NOMEM - no memory
+ * * %GNI_RC_ERROR_NOMEM - no memory; never returned by kgni
  */
 gni_return_t GNI_EpPostDataTest(gni_ep_handle_t ep_hndl, gni_post_state_t *post_state,
 				uint32_t *remote_addr, uint32_t *remote_id);
@@ -2235,7 +2236,7 @@ gni_return_t GNI_EpPostDataTest(gni_ep_handle_t ep_hndl, gni_post_state_t *post_
  *   (-1)
  * * %GNI_RC_NO_MATCH - the endpoint has no such datagram
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
- * * %GNI_RC_ERROR_NOMEM - no memory
+ * * %GNI_RC_ERROR_NOMEM - no memory; never returned by kgni
  */
 gni_return_t GNI_EpPostDataTestById(gni_ep_handle_t ep_hndl, uint64_t datagram_id,
 				    gni_post_state_t *post_state, uint32_t *remote_addr,
@@ -2259,7 +2260,7 @@ gni_return_t GNI_EpPostDataTestById(gni_ep_handle_t ep_hndl, uint64_t datagram_i
  * * %GNI_RC_TIMEOUT - @timeout passed
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
  * * %GNI_RC_NO_MATCH - the endpoint has no datagram
- * * %GNI_RC_ERROR_NOMEM - no memory
+ * * %GNI_RC_ERROR_NOMEM - no memory; never returned by kgni
  */
 gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
 				gni_post_state_t *post_state, uint32_t *remote_addr,
@@ -2284,7 +2285,7 @@ gni_return_t GNI_EpPostDataWait(gni_ep_handle_t ep_hndl, uint32_t timeout,
  * * %GNI_RC_TIMEOUT - @timeout passed
  * * %GNI_RC_SIZE_ERROR - the peer sent more than the buffer holds
  * * %GNI_RC_NO_MATCH - the endpoint has no such datagram
- * * %GNI_RC_ERROR_NOMEM - no memory
+ * * %GNI_RC_ERROR_NOMEM - no memory; never returned by kgni
  */
 gni_return_t GNI_EpPostDataWaitById(gni_ep_handle_t ep_hndl, uint64_t datagram_id,
 				    uint32_t timeout, gni_post_state_t *post_state,

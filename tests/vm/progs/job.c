@@ -465,6 +465,9 @@ static void no_memory_for_requests(void *arg)
 	desc_init(&d, GNI_POST_RDMA_PUT, GNI_CQMODE_GLOBAL_EVENT);
 	desc_move(&d, (void *)r.addr, &r.mh, &r, 0, 8);
 	is_rc(GNI_PostRdma(ep, &d), GNI_RC_ERROR_NOMEM);
+	desc_init(&d, GNI_POST_FMA_PUT, GNI_CQMODE_GLOBAL_EVENT);
+	desc_move(&d, (void *)r.addr, NULL, &r, 0, 8);
+	is_rc(GNI_PostFma(ep, &d), GNI_RC_ERROR_NOMEM);
 	is_rc(GNI_EpUnbind(ep), GNI_RC_SUCCESS, "nothing is outstanding");
 	is_empty(n.tx);
 }
