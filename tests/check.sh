@@ -86,6 +86,7 @@ check_unit()
 	run_tap fuzz timeout -k 5 $unit_timeout tests/fuzz/run.sh --check
 	[ ! -e tests/unit/abi/run.sh ] ||
 		run_tap abi timeout -k 5 $unit_timeout tests/unit/abi/run.sh build
+	run_tap install timeout -k 5 $unit_timeout tests/install.sh
 	for script in Documentation/check-*.sh; do
 		[ ! -e "$script" ] || run_tap "$script" timeout -k 5 $unit_timeout "$script"
 	done
