@@ -3,3 +3,7 @@
 
 # All calls that there are.
 UNIT_CFLAGS_test_lib_debug := -DUGNI_MAP='"$(TOP)/lib/libugni.map"'
+
+# It changes the rounding mode of the floating point unit and reads its exceptions.
+UNIT_CFLAGS_test_core_fp := -frounding-math -ftrapping-math
+UNIT_LIBS_test_core_fp := -lm
