@@ -305,7 +305,8 @@ typedef enum gni_return {
  * descriptor of its own, and fails to attach where there is none left, or
  * shares one with the other domains of its job.
  *
- * CACHED_AMO_ENABLED: AMO commands whose name ends in C may be posted.
+ * CACHED_AMO_ENABLED: the domain is going to post AMO commands whose name ends
+ * in C. Nothing depends on it: without it these do the same.
  *
  * CQ_NIC_LOCAL_PLACEMENT: completion queues lie in memory near the NIC.
  *
@@ -854,19 +855,33 @@ typedef enum gni_post_type {
  * ADD, IADD: old + op1. AND, OR, XOR: old with op1. SWAP: op1.
  * AX: (old AND op1) XOR op2. CSWAP: op2 if old equals op1, else old.
  * IMIN, IMAX: the smaller, the greater of old and op1, signed integers.
- * FPMIN, FPMAX, FPADD: the same and the sum, of floating point numbers.
+ * FPMIN, FPMAX, FPADD: the same and the sum, of floating point numbers of
+ * IEEE 754, double precision or, for 32 bits, single; see below.
  *
  * A command whose operation begins with F (FADD, FAND, FIMIN, FFPADD, and
  * CSWAP of the first generation) also brings old to the local address; the
  * others need no local memory. Operands are 64-bit, or 32-bit where the name
  * ends in S or SC: then the low half of op1 and op2 counts. Names that end in
- * C or SC are the cached variants, with the same result, for domains with
- * GNI_CDM_MODE_CACHED_AMO_ENABLED. ATOMIC2 is the second generation, of Aries.
+ * C or SC are the cached variants, with the same result, made for domains with
+ * GNI_CDM_MODE_CACHED_AMO_ENABLED; other domains may post them as well. ATOMIC2
+ * is the second generation, of Aries.
  *
  * In the value, 0x100 means not fetching, 0x200 32-bit, 0x040 second
- * generation, and 0x020 (first generation: 0x010) cached.
+ * generation, and 0x020 (first generation: 0x010) cached. A value that is not
+ * listed is refused.
  *
  * A length of several operands repeats the operation on each.
+ *
+ * Floating point: the operand and what is in memory are the bits of numbers. A
+ * sum is rounded once, to nearest and of two as near to the even one; one that
+ * is too large becomes infinity. Subnormal numbers are not taken for 0. A sum
+ * that is 0 is +0, unless both numbers are -0. The sum of a NaN and anything,
+ * and that of opposite infinities, is the positive quiet NaN with 0 in the rest
+ * of its fraction (0x7ff8000000000000, 0x7fc00000), whatever NaN it came from.
+ * FPMIN and FPMAX prefer any number, infinities included, to a NaN, be it quiet
+ * or signalling; two NaNs give that same NaN. -0 is less than +0. So the least
+ * and the greatest of many do not depend on the order in which they come, and
+ * of a sum only the rounding does. Exceptions are not reported.
  *
  * Interface: 000, lines 463-587.
  */

@@ -11,9 +11,10 @@
 #define _KGNI_CORE_AMO_H
 
 #include "core.h"
+#include "fp.h"
 
 enum kgni_amo_op {
-	KGNI_AMO_NONE = 0,	/* no such command, or one not carried out here */
+	KGNI_AMO_NONE = 0,	/* no such command */
 	KGNI_AMO_ADD,
 	KGNI_AMO_AND,
 	KGNI_AMO_OR,
@@ -23,6 +24,9 @@ enum kgni_amo_op {
 	KGNI_AMO_AX,		/* new = (old & op1) ^ op2 */
 	KGNI_AMO_MIN,		/* signed */
 	KGNI_AMO_MAX,
+	KGNI_AMO_FPMIN,		/* floating point, by fp.h */
+	KGNI_AMO_FPMAX,
+	KGNI_AMO_FPADD,
 };
 
 /**
@@ -70,6 +74,9 @@ static inline enum kgni_amo_op kgni_amo_gen2(u32 low)
 	case 0x10: return KGNI_AMO_MIN;
 	case 0x12: return KGNI_AMO_MAX;
 	case 0x14: return KGNI_AMO_ADD;
+	case 0x18: return KGNI_AMO_FPMIN;
+	case 0x1a: return KGNI_AMO_FPMAX;
+	case 0x1c: return KGNI_AMO_FPADD;
 	}
 	return KGNI_AMO_NONE;
 }
@@ -82,7 +89,7 @@ static inline enum kgni_amo_op kgni_amo_gen2(u32 low)
  * Second generation codes are odd for 64-bit operands, and even with
  * KGNI_AMO_SHORT for 32-bit ones.
  *
- * Return: false for a code that is not in the table, or is for floating point.
+ * Return: false for a code that is not in the table.
  */
 static inline bool kgni_amo_decode(u32 cmd, struct kgni_amo *amo)
 {
@@ -107,6 +114,16 @@ static inline bool kgni_amo_decode(u32 cmd, struct kgni_amo *amo)
 			amo->op = KGNI_AMO_NONE;
 	}
 	return amo->op != KGNI_AMO_NONE;
+}
+
+/* Sums are rounded to nearest; exceptions are lost, as nobody asks for them. */
+static inline u64 kgni_amo_fp(enum kgni_amo_op op, u8 size, u64 old, u64 op1)
+{
+	struct kgni_fp f = kgni_fp_begin(size, KGNI_FP_NEAR);
+
+	if (op == KGNI_AMO_FPADD)
+		return kgni_fp_add(&f, old, op1);
+	return op == KGNI_AMO_FPMIN ? kgni_fp_min(&f, old, op1) : kgni_fp_max(&f, old, op1);
 }
 
 /**
@@ -161,6 +178,11 @@ static inline u64 kgni_amo_apply(enum kgni_amo_op op, u8 size, u64 old, u64 op1,
 		break;
 	case KGNI_AMO_MAX:
 		new = less ? old : op1;
+		break;
+	case KGNI_AMO_FPMIN:
+	case KGNI_AMO_FPMAX:
+	case KGNI_AMO_FPADD:
+		new = kgni_amo_fp(op, size, old, op1);
 		break;
 	}
 	return size == 4 ? (u32)new : new;

@@ -6,6 +6,8 @@
  * somebody else changes meanwhile.
  */
 #include "fuzz.h"
+#include <math.h>
+
 #include <gni_pub.h>
 #include "core/core.h"
 
@@ -58,6 +60,10 @@ static const struct command commands[] = {
 	GEN2(AX, KGNI_AMO_AX, false), GEN2(CSWAP, KGNI_AMO_CSWAP, false),
 	GEN2(IMIN, KGNI_AMO_MIN, false), GEN2(IMAX, KGNI_AMO_MAX, false),
 	GEN2(IADD, KGNI_AMO_ADD, false),
+	GEN2(FFPMIN, KGNI_AMO_FPMIN, true), GEN2(FFPMAX, KGNI_AMO_FPMAX, true),
+	GEN2(FFPADD, KGNI_AMO_FPADD, true),
+	GEN2(FPMIN, KGNI_AMO_FPMIN, false), GEN2(FPMAX, KGNI_AMO_FPMAX, false),
+	GEN2(FPADD, KGNI_AMO_FPADD, false),
 };
 
 static const struct command *command(u32 code)
@@ -127,6 +133,49 @@ static u64 rank(unsigned int bits, u64 value)
 	return value ^ 1ULL << (bits - 1);
 }
 
+static double number(unsigned int bits, u64 value)
+{
+	u32 low = (u32)value;
+	double twice;
+	float single;
+
+	memcpy(&single, &low, sizeof(single));
+	memcpy(&twice, &value, sizeof(twice));
+	return bits == 32 ? single : twice;
+}
+
+static u64 unit_add(unsigned int bits, u64 old, u64 op1)
+{
+	double twice = number(bits, old) + number(bits, op1);
+	float single = (float)number(bits, old) + (float)number(bits, op1);
+	u64 result = 0;
+
+	if (isnan(twice))
+		return bits == 32 ? 0x7fc00000 : 0x7ff8000000000000;
+	if (bits == 32)
+		memcpy(&result, &single, sizeof(single));
+	else
+		memcpy(&result, &twice, sizeof(twice));
+	return result;
+}
+
+/*
+ * What the floating point unit says, with the one NaN that core/fp.h knows. A
+ * comparison does not tell zeros apart.
+ */
+static u64 by_unit(enum kgni_amo_op op, unsigned int bits, u64 old, u64 op1)
+{
+	double was = number(bits, old), other = number(bits, op1);
+
+	if (op == KGNI_AMO_FPADD || (isnan(was) && isnan(other)))
+		return unit_add(bits, old, op1);
+	if (isnan(was) || isnan(other))
+		return isnan(was) ? op1 : old;
+	if (was == other)
+		return !signbit(was) == (op == KGNI_AMO_FPMAX) ? old : op1;
+	return (was > other) == (op == KGNI_AMO_FPMAX) ? old : op1;
+}
+
 static u64 expected(const struct kgni_amo *amo, u64 old, u64 op1, u64 op2)
 {
 	unsigned int bits = amo->size * 8;
@@ -144,6 +193,10 @@ static u64 expected(const struct kgni_amo *amo, u64 old, u64 op1, u64 op2)
 		return rank(bits, op1) < rank(bits, old) ? op1 : old;
 	case KGNI_AMO_MAX:
 		return rank(bits, op1) > rank(bits, old) ? op1 : old;
+	case KGNI_AMO_FPMIN:
+	case KGNI_AMO_FPMAX:
+	case KGNI_AMO_FPADD:
+		return by_unit(amo->op, bits, old, op1);
 	default:
 		return by_bits(amo->op, bits, old, op1, op2);
 	}
@@ -184,6 +237,9 @@ static void check_exec(const struct kgni_amo *amo, struct input *in)
 	u32 changes = input_below(in, 4);
 	u64 old;
 
+	/* Sums are of interest where both operands count: exponents are not far from each other. */
+	if (amo->op == KGNI_AMO_FPADD)
+		op1 ^= start ^ (u64)input_below(in, 64) << (amo->size == 4 ? 23 : 52);
 	check(kgni_amo_apply(amo->op, amo->size, start, op1, op2) ==
 	      expected(amo, start, op1, op2), "op %d, size %u", amo->op, amo->size);
 	memcpy(word, &start, amo->size);

@@ -5,23 +5,12 @@
 
 KUNIT_ARRAY_PARAM(kgt_amo, kgt_amos, kgt_amo_desc);
 
-/* Only those that are carried out. */
-static const void *integer_gen_params(const void *prev, char *desc)
-{
-	do
-		prev = kgt_amo_gen_params(prev, desc);
-	while (prev && ((const struct kgt_amo *)prev)->op == KGNI_AMO_NONE);
-	return prev;
-}
-
 static void decode(struct kunit *test)
 {
 	const struct kgt_amo *c = test->param_value;
 	struct kgni_amo amo;
 
-	KUNIT_ASSERT_EQ(test, kgni_amo_decode(c->code, &amo), c->op != KGNI_AMO_NONE);
-	if (c->op == KGNI_AMO_NONE)
-		return;
+	KUNIT_ASSERT_TRUE(test, kgni_amo_decode(c->code, &amo));
 	KUNIT_EXPECT_EQ(test, amo.op, c->op);
 	KUNIT_EXPECT_EQ(test, amo.size, c->size);
 	KUNIT_EXPECT_EQ(test, amo.fetch, c->fetch);
@@ -70,6 +59,19 @@ static void exec_one(struct kunit *test, const struct kgt_amo *c, const struct k
 	KUNIT_EXPECT_EQ(test, mem[2], fence);
 }
 
+/* There the second operand does not count. */
+static void exec_fp(struct kunit *test, const struct kgt_amo *c, const struct kgni_amo *amo)
+{
+	const u32 n = ARRAY_SIZE(kgt_amo_numbers);
+	u32 i;
+
+	for (i = 0; i < n * n; i++) {
+		u64 w[3] = { kgt_amo_numbers[i % n], kgt_amo_numbers[i / n], ~0ULL };
+
+		exec_one(test, c, amo, w);
+	}
+}
+
 static void exec(struct kunit *test)
 {
 	const struct kgt_amo *c = test->param_value;
@@ -78,6 +80,10 @@ static void exec(struct kunit *test)
 	u32 i;
 
 	KUNIT_ASSERT_TRUE(test, kgni_amo_decode(c->code, &amo));
+	if (kgt_amo_is_fp(c)) {
+		exec_fp(test, c, &amo);
+		return;
+	}
 	for (i = 0; i < n * n * n; i++) {
 		u64 w[3] = { kgt_amo_words[i % n], kgt_amo_words[i / n % n],
 			     kgt_amo_words[i / n / n] };
@@ -92,6 +98,7 @@ static void exec(struct kunit *test)
 struct counter {
 	u64 word;
 	u32 cmd;
+	u64 one, total;
 };
 
 static long count(void *arg)
@@ -103,34 +110,41 @@ static long count(void *arg)
 	if (!kgni_amo_decode(c->cmd, &amo))
 		return -EINVAL;
 	for (i = 0; i < ROUNDS; i++) {
-		kgni_amo_exec(&amo, &c->word, 1, 0);
+		kgni_amo_exec(&amo, &c->word, c->one, 0);
 		if (i % 512 == 0)
 			cond_resched();
 	}
 	return 0;
 }
 
+/* Whole numbers, also of floating point, where none of these sums is rounded. */
 static void add_from_threads(struct kunit *test)
 {
-	static const u32 cmds[] = { GNI_FMA_ATOMIC_FADD, GNI_FMA_ATOMIC2_IADD_S };
-	struct counter *c = kunit_kzalloc(test, sizeof(*c) * ARRAY_SIZE(cmds), GFP_KERNEL);
-	struct kgt_thread *t[THREADS * ARRAY_SIZE(cmds)];
+	static const struct counter counters[] = {
+		{ .cmd = GNI_FMA_ATOMIC_FADD, .one = 1, .total = THREADS * ROUNDS },
+		{ .cmd = GNI_FMA_ATOMIC2_IADD_S, .one = 1, .total = THREADS * ROUNDS },
+		/* 1.0, and 80000.0 */
+		{ .cmd = GNI_FMA_ATOMIC2_FFPADD, .one = 0x3ff0000000000000,
+		  .total = 0x40f3880000000000 },
+		{ .cmd = GNI_FMA_ATOMIC2_FPADD_S, .one = 0x3f800000, .total = 0x479c4000 },
+	};
+	struct counter *c = kunit_kzalloc(test, sizeof(counters), GFP_KERNEL);
+	struct kgt_thread *t[THREADS * ARRAY_SIZE(counters)];
 	u32 i;
 
 	KUNIT_ASSERT_NOT_NULL(test, c);
-	for (i = 0; i < ARRAY_SIZE(cmds); i++)
-		c[i].cmd = cmds[i];
+	memcpy(c, counters, sizeof(counters));
 	for (i = 0; i < ARRAY_SIZE(t); i++)
-		t[i] = kgt_thread(test, count, &c[i % ARRAY_SIZE(cmds)]);
+		t[i] = kgt_thread(test, count, &c[i % ARRAY_SIZE(counters)]);
 	for (i = 0; i < ARRAY_SIZE(t); i++)
 		KUNIT_EXPECT_EQ(test, kgt_join(t[i]), 0);
-	for (i = 0; i < ARRAY_SIZE(cmds); i++)
-		KUNIT_EXPECT_EQ(test, c[i].word, THREADS * ROUNDS);
+	for (i = 0; i < ARRAY_SIZE(counters); i++)
+		KUNIT_EXPECT_EQ(test, c[i].word, c[i].total);
 }
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(decode, kgt_amo_gen_params),
-	KUNIT_CASE_PARAM(exec, integer_gen_params),
+	KUNIT_CASE_PARAM(exec, kgt_amo_gen_params),
 	KUNIT_CASE(other_codes_are_refused),
 	KUNIT_CASE(add_from_threads),
 	{}

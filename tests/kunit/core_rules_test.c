@@ -31,6 +31,10 @@ static const struct kind {
 	  .wraps = true },
 	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FCSWAP, .local = 8, .remote = 8, .length = 8,
 	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FFPADD_S, .local = 4, .remote = 4, .length = 4,
+	  .wraps = true },
+	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FPMAX, .local = 1, .remote = 8, .length = 8,
+	  .wraps = true },
 	{ KIND(CQWRITE), .empty = true },
 };
 

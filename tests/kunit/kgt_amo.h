@@ -14,7 +14,7 @@
 struct kgt_amo {
 	const char *name;
 	u32 code;
-	enum kgni_amo_op op;	/* KGNI_AMO_NONE: floating point, which is refused */
+	enum kgni_amo_op op;
 	u8 size;
 	bool fetch;
 };
@@ -70,18 +70,18 @@ static const struct kgt_amo kgt_amos[] = {
 	KGT_AMO(ATOMIC2_FIADD, ADD, 8, true),
 	KGT_AMO(ATOMIC2_FIADD_SC, ADD, 4, true),
 	KGT_AMO(ATOMIC2_FIADD_C, ADD, 8, true),
-	KGT_AMO(ATOMIC2_FFPMIN_S, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPMIN, NONE, 8, true),
-	KGT_AMO(ATOMIC2_FFPMIN_SC, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPMIN_C, NONE, 8, true),
-	KGT_AMO(ATOMIC2_FFPMAX_S, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPMAX, NONE, 8, true),
-	KGT_AMO(ATOMIC2_FFPMAX_SC, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPMAX_C, NONE, 8, true),
-	KGT_AMO(ATOMIC2_FFPADD_S, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPADD, NONE, 8, true),
-	KGT_AMO(ATOMIC2_FFPADD_SC, NONE, 4, true),
-	KGT_AMO(ATOMIC2_FFPADD_C, NONE, 8, true),
+	KGT_AMO(ATOMIC2_FFPMIN_S, FPMIN, 4, true),
+	KGT_AMO(ATOMIC2_FFPMIN, FPMIN, 8, true),
+	KGT_AMO(ATOMIC2_FFPMIN_SC, FPMIN, 4, true),
+	KGT_AMO(ATOMIC2_FFPMIN_C, FPMIN, 8, true),
+	KGT_AMO(ATOMIC2_FFPMAX_S, FPMAX, 4, true),
+	KGT_AMO(ATOMIC2_FFPMAX, FPMAX, 8, true),
+	KGT_AMO(ATOMIC2_FFPMAX_SC, FPMAX, 4, true),
+	KGT_AMO(ATOMIC2_FFPMAX_C, FPMAX, 8, true),
+	KGT_AMO(ATOMIC2_FFPADD_S, FPADD, 4, true),
+	KGT_AMO(ATOMIC2_FFPADD, FPADD, 8, true),
+	KGT_AMO(ATOMIC2_FFPADD_SC, FPADD, 4, true),
+	KGT_AMO(ATOMIC2_FFPADD_C, FPADD, 8, true),
 	KGT_AMO(ATOMIC_ADD, ADD, 8, false),
 	KGT_AMO(ATOMIC_ADD_C, ADD, 8, false),
 	KGT_AMO(ATOMIC_AND, AND, 8, false),
@@ -128,18 +128,18 @@ static const struct kgt_amo kgt_amos[] = {
 	KGT_AMO(ATOMIC2_IADD, ADD, 8, false),
 	KGT_AMO(ATOMIC2_IADD_SC, ADD, 4, false),
 	KGT_AMO(ATOMIC2_IADD_C, ADD, 8, false),
-	KGT_AMO(ATOMIC2_FPMIN_S, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPMIN, NONE, 8, false),
-	KGT_AMO(ATOMIC2_FPMIN_SC, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPMIN_C, NONE, 8, false),
-	KGT_AMO(ATOMIC2_FPMAX_S, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPMAX, NONE, 8, false),
-	KGT_AMO(ATOMIC2_FPMAX_SC, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPMAX_C, NONE, 8, false),
-	KGT_AMO(ATOMIC2_FPADD_S, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPADD, NONE, 8, false),
-	KGT_AMO(ATOMIC2_FPADD_SC, NONE, 4, false),
-	KGT_AMO(ATOMIC2_FPADD_C, NONE, 8, false),
+	KGT_AMO(ATOMIC2_FPMIN_S, FPMIN, 4, false),
+	KGT_AMO(ATOMIC2_FPMIN, FPMIN, 8, false),
+	KGT_AMO(ATOMIC2_FPMIN_SC, FPMIN, 4, false),
+	KGT_AMO(ATOMIC2_FPMIN_C, FPMIN, 8, false),
+	KGT_AMO(ATOMIC2_FPMAX_S, FPMAX, 4, false),
+	KGT_AMO(ATOMIC2_FPMAX, FPMAX, 8, false),
+	KGT_AMO(ATOMIC2_FPMAX_SC, FPMAX, 4, false),
+	KGT_AMO(ATOMIC2_FPMAX_C, FPMAX, 8, false),
+	KGT_AMO(ATOMIC2_FPADD_S, FPADD, 4, false),
+	KGT_AMO(ATOMIC2_FPADD, FPADD, 8, false),
+	KGT_AMO(ATOMIC2_FPADD_SC, FPADD, 4, false),
+	KGT_AMO(ATOMIC2_FPADD_C, FPADD, 8, false),
 };
 
 static inline void kgt_amo_desc(const struct kgt_amo *c, char *desc)
@@ -151,6 +151,16 @@ static inline s64 kgt_amo_signed(u8 size, u64 v)
 {
 	return size == 4 ? (s32)v : (s64)v;
 }
+
+static inline bool kgt_amo_is_fp(const struct kgt_amo *c)
+{
+	return c->op == KGNI_AMO_FPMIN || c->op == KGNI_AMO_FPMAX || c->op == KGNI_AMO_FPADD;
+}
+
+/* Of numbers that have @size bytes; the halves above are 0. */
+u64 kgt_fp_add(u8 size, u64 a, u64 b);
+u64 kgt_fp_min(u8 size, u64 a, u64 b);
+u64 kgt_fp_max(u8 size, u64 a, u64 b);
 
 /* What a word holds after a command. */
 static inline u64 kgt_amo_result(const struct kgt_amo *c, u64 old, u64 a, u64 b)
@@ -178,6 +188,12 @@ static inline u64 kgt_amo_result(const struct kgt_amo *c, u64 old, u64 a, u64 b)
 		new = a;
 	else if (c->op == KGNI_AMO_MAX && sa > so)
 		new = a;
+	else if (c->op == KGNI_AMO_FPADD)
+		new = kgt_fp_add(c->size, a & mask, old & mask);
+	else if (c->op == KGNI_AMO_FPMIN)
+		new = kgt_fp_min(c->size, a & mask, old & mask);
+	else if (c->op == KGNI_AMO_FPMAX)
+		new = kgt_fp_max(c->size, a & mask, old & mask);
 	return new & mask;
 }
 
@@ -185,6 +201,22 @@ static inline u64 kgt_amo_result(const struct kgt_amo *c, u64 old, u64 a, u64 b)
 static const u64 kgt_amo_words[] = {
 	0, 1, 0x7fffffff, 0x80000000, 0xffffffff, 0x100000000, 0x123456789abcdef0,
 	0x7fffffffffffffff, 0x8000000000000000, 0xffffffff7fffffff, 0xffffffffffffffff,
+};
+
+/*
+ * The same for floating point, of both sizes: zeros, subnormal numbers, those
+ * around 1 and its last bit, the greatest, infinities, NaNs of both kinds.
+ */
+static const u64 kgt_amo_numbers[] = {
+	0, 0x80000000, 0x8000000000000000, 1, 0x80000001, 0x8000000000000001,
+	0x007fffff, 0x00800000, 0x000fffffffffffff, 0x0010000000000000,
+	0x3f800000, 0xbf800000, 0x3f7fffff, 0x33800000, 0xb3800000, 0x33800001, 0x3f800001,
+	0x3ff0000000000000, 0xbff0000000000000, 0x3fefffffffffffff, 0x3ca0000000000000,
+	0xbca0000000000000, 0x3ca0000000000001, 0x3ff0000000000001, 0x4059123456789abc,
+	0x7f7fffff, 0xff7fffff, 0x73000000, 0x7fefffffffffffff, 0xffefffffffffffff,
+	0x7c90000000000000, 0x7f800000, 0xff800000, 0x7ff0000000000000, 0xfff0000000000000,
+	0x7fc00000, 0xffabcdef, 0x7f800001, 0x7ff8000000000000, 0xfffabcdef0123456,
+	0x7ff0000000000001,
 };
 
 #endif /* _KGT_AMO_H */

@@ -1,22 +1,24 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Codes and arithmetic of atomic memory operations: kernel/core/amo.h. */
 #include "unit.h"
+#include <math.h>
+
 #include "core/amo.h"
 
-enum { NONE, ADD, AND, OR, XOR, SWAP, CSWAP, AX, MIN, MAX, OPS };
+enum { NONE, ADD, AND, OR, XOR, SWAP, CSWAP, AX, MIN, MAX, FPMIN, FPMAX, FPADD, OPS };
 
 /* What the header calls an operation. */
 static const enum kgni_amo_op ops[OPS] = {
 	[NONE] = KGNI_AMO_NONE, [ADD] = KGNI_AMO_ADD, [AND] = KGNI_AMO_AND,
 	[OR] = KGNI_AMO_OR, [XOR] = KGNI_AMO_XOR, [SWAP] = KGNI_AMO_SWAP,
 	[CSWAP] = KGNI_AMO_CSWAP, [AX] = KGNI_AMO_AX, [MIN] = KGNI_AMO_MIN,
-	[MAX] = KGNI_AMO_MAX,
+	[MAX] = KGNI_AMO_MAX, [FPMIN] = KGNI_AMO_FPMIN, [FPMAX] = KGNI_AMO_FPMAX,
+	[FPADD] = KGNI_AMO_FPADD,
 };
 
 /*
- * Every gni_fma_cmd_type_t; NONE is for floating point, which is refused. The
- * names go on from GNI_FMA_ATOMIC_, or GNI_FMA_ATOMIC for the second
- * generation.
+ * Every gni_fma_cmd_type_t. The names go on from GNI_FMA_ATOMIC_, or
+ * GNI_FMA_ATOMIC for the second generation.
  */
 static const struct cmd {
 	const char *name;
@@ -71,18 +73,18 @@ static const struct cmd {
 	{ "2_FIADD", 0x055, ADD, 8, 1 },
 	{ "2_FIADD_SC", 0x274, ADD, 4, 1 },
 	{ "2_FIADD_C", 0x075, ADD, 8, 1 },
-	{ "2_FFPMIN_S", 0x258, NONE, 4, 1 },
-	{ "2_FFPMIN", 0x059, NONE, 8, 1 },
-	{ "2_FFPMIN_SC", 0x278, NONE, 4, 1 },
-	{ "2_FFPMIN_C", 0x079, NONE, 8, 1 },
-	{ "2_FFPMAX_S", 0x25a, NONE, 4, 1 },
-	{ "2_FFPMAX", 0x05b, NONE, 8, 1 },
-	{ "2_FFPMAX_SC", 0x27a, NONE, 4, 1 },
-	{ "2_FFPMAX_C", 0x07b, NONE, 8, 1 },
-	{ "2_FFPADD_S", 0x25c, NONE, 4, 1 },
-	{ "2_FFPADD", 0x05d, NONE, 8, 1 },
-	{ "2_FFPADD_SC", 0x27c, NONE, 4, 1 },
-	{ "2_FFPADD_C", 0x07d, NONE, 8, 1 },
+	{ "2_FFPMIN_S", 0x258, FPMIN, 4, 1 },
+	{ "2_FFPMIN", 0x059, FPMIN, 8, 1 },
+	{ "2_FFPMIN_SC", 0x278, FPMIN, 4, 1 },
+	{ "2_FFPMIN_C", 0x079, FPMIN, 8, 1 },
+	{ "2_FFPMAX_S", 0x25a, FPMAX, 4, 1 },
+	{ "2_FFPMAX", 0x05b, FPMAX, 8, 1 },
+	{ "2_FFPMAX_SC", 0x27a, FPMAX, 4, 1 },
+	{ "2_FFPMAX_C", 0x07b, FPMAX, 8, 1 },
+	{ "2_FFPADD_S", 0x25c, FPADD, 4, 1 },
+	{ "2_FFPADD", 0x05d, FPADD, 8, 1 },
+	{ "2_FFPADD_SC", 0x27c, FPADD, 4, 1 },
+	{ "2_FFPADD_C", 0x07d, FPADD, 8, 1 },
 	{ "ADD", 0x108, ADD, 8, 0 },
 	{ "ADD_C", 0x118, ADD, 8, 0 },
 	{ "AND", 0x109, AND, 8, 0 },
@@ -129,18 +131,18 @@ static const struct cmd {
 	{ "2_IADD", 0x155, ADD, 8, 0 },
 	{ "2_IADD_SC", 0x374, ADD, 4, 0 },
 	{ "2_IADD_C", 0x175, ADD, 8, 0 },
-	{ "2_FPMIN_S", 0x358, NONE, 4, 0 },
-	{ "2_FPMIN", 0x159, NONE, 8, 0 },
-	{ "2_FPMIN_SC", 0x378, NONE, 4, 0 },
-	{ "2_FPMIN_C", 0x179, NONE, 8, 0 },
-	{ "2_FPMAX_S", 0x35a, NONE, 4, 0 },
-	{ "2_FPMAX", 0x15b, NONE, 8, 0 },
-	{ "2_FPMAX_SC", 0x37a, NONE, 4, 0 },
-	{ "2_FPMAX_C", 0x17b, NONE, 8, 0 },
-	{ "2_FPADD_S", 0x35c, NONE, 4, 0 },
-	{ "2_FPADD", 0x15d, NONE, 8, 0 },
-	{ "2_FPADD_SC", 0x37c, NONE, 4, 0 },
-	{ "2_FPADD_C", 0x17d, NONE, 8, 0 },
+	{ "2_FPMIN_S", 0x358, FPMIN, 4, 0 },
+	{ "2_FPMIN", 0x159, FPMIN, 8, 0 },
+	{ "2_FPMIN_SC", 0x378, FPMIN, 4, 0 },
+	{ "2_FPMIN_C", 0x179, FPMIN, 8, 0 },
+	{ "2_FPMAX_S", 0x35a, FPMAX, 4, 0 },
+	{ "2_FPMAX", 0x15b, FPMAX, 8, 0 },
+	{ "2_FPMAX_SC", 0x37a, FPMAX, 4, 0 },
+	{ "2_FPMAX_C", 0x17b, FPMAX, 8, 0 },
+	{ "2_FPADD_S", 0x35c, FPADD, 4, 0 },
+	{ "2_FPADD", 0x15d, FPADD, 8, 0 },
+	{ "2_FPADD_SC", 0x37c, FPADD, 4, 0 },
+	{ "2_FPADD_C", 0x17d, FPADD, 8, 0 },
 };
 
 static const struct cmd *find(u32 code)
@@ -156,12 +158,11 @@ static const struct cmd *find(u32 code)
 static void check_code(u32 code, const struct cmd *c)
 {
 	struct kgni_amo amo;
-	bool known = c && c->op != NONE;
 
 	memset(&amo, 0xa5, sizeof(amo));
-	if (kgni_amo_decode(code, &amo) != known)
-		fail_msg("code %#x is %s", code, known ? c->name : "none");
-	if (!known)
+	if (kgni_amo_decode(code, &amo) != !!c)
+		fail_msg("code %#x is %s", code, c ? c->name : "none");
+	if (!c)
 		return;
 	if (amo.op != ops[c->op] || amo.size != c->size || amo.fetch != c->fetch)
 		fail_msg("code %#x: %s taken for op %d, size %d, fetch %d", code, c->name,
@@ -195,6 +196,45 @@ static void test_all_codes(void **state)
 	check_code(0xffffffff, NULL);
 }
 
+/* Floating point by the processor, what is no number by the rules of core/fp.h. */
+static uint32_t plain_float(int op, uint32_t old, uint32_t a)
+{
+	float x, y, r;
+	uint32_t bits;
+
+	memcpy(&x, &old, 4);
+	memcpy(&y, &a, 4);
+	if (op == FPADD)
+		r = x + y;
+	else if (isnan(x) || isnan(y))
+		return !isnan(x) ? old : !isnan(y) ? a : 0x7fc00000;
+	else if (x == y)
+		return op == FPMIN ? old | a : old & a;	/* zeros, or the same */
+	else
+		return (x < y) == (op == FPMIN) ? old : a;
+	memcpy(&bits, &r, 4);
+	return isnan(r) ? 0x7fc00000 : bits;
+}
+
+static uint64_t plain_double(int op, uint64_t old, uint64_t a)
+{
+	double x, y, r;
+	uint64_t bits;
+
+	memcpy(&x, &old, 8);
+	memcpy(&y, &a, 8);
+	if (op == FPADD)
+		r = x + y;
+	else if (isnan(x) || isnan(y))
+		return !isnan(x) ? old : !isnan(y) ? a : 0x7ff8000000000000;
+	else if (x == y)
+		return op == FPMIN ? old | a : old & a;	/* zeros, or the same */
+	else
+		return (x < y) == (op == FPMIN) ? old : a;
+	memcpy(&bits, &r, 8);
+	return isnan(r) ? 0x7ff8000000000000 : bits;
+}
+
 static uint32_t plain32(int op, uint32_t old, uint32_t a, uint32_t b)
 {
 	int32_t sold, sa;
@@ -222,6 +262,10 @@ static uint32_t plain32(int op, uint32_t old, uint32_t a, uint32_t b)
 		return sold <= sa ? old : a;
 	case MAX:
 		return sold >= sa ? old : a;
+	case FPMIN:
+	case FPMAX:
+	case FPADD:
+		return plain_float(op, old, a);
 	}
 	return old;
 }
@@ -253,6 +297,10 @@ static uint64_t plain64(int op, uint64_t old, uint64_t a, uint64_t b)
 		return sold <= sa ? old : a;
 	case MAX:
 		return sold >= sa ? old : a;
+	case FPMIN:
+	case FPMAX:
+	case FPADD:
+		return plain_double(op, old, a);
 	}
 	return old;
 }
@@ -267,6 +315,9 @@ static void operands(u64 *rng, u64 *old, u64 *a, u64 *b)
 	*old = unit_edge(rng);
 	*a = unit_below(rng, 4) ? unit_edge(rng) : *old;
 	*b = unit_edge(rng);
+	/* Of one size, or it is rare that both count in a sum of floating point. */
+	if (!unit_below(rng, 4))
+		*a = *old ^ unit_rand(rng) >> unit_below(rng, 64);
 	/* The halves that do not count may differ. */
 	if (!unit_below(rng, 4))
 		*a = (u32)*old | unit_rand(rng) << 32;
@@ -312,6 +363,13 @@ static const struct sum {
 	{ AX, 8, 0x123456789abcdef0, ~0ULL, 0, 0x123456789abcdef0 },
 	{ AX, 8, 0x123456789abcdef0, 0xffffffff00000000, 0xcafe, 0x123456780000cafe },
 	{ AX, 4, 0x12345678, 0xffffffffffff0000, 0xcafe, 0x1234cafe },
+	/* 1 + 1, 1.5 and -2, a NaN and 1, -0 and 0. The second operand is nothing. */
+	{ FPADD, 4, 0x3f800000, 0xabcdef003f800000, 0, 0x40000000 },
+	{ FPADD, 8, 0x3ff0000000000000, 0x3ff0000000000000, ~0ULL, 0x4000000000000000 },
+	{ FPMIN, 4, 0x3fc00000, 0xc0000000, ~0ULL, 0xc0000000 },
+	{ FPMAX, 8, 0x3ff8000000000000, 0xc000000000000000, ~0ULL, 0x3ff8000000000000 },
+	{ FPMIN, 8, 0x7ff8000000000000, 0x3ff0000000000000, 0, 0x3ff0000000000000 },
+	{ FPMAX, 4, 0x80000000, 0xffffffff00000000, 0, 0 },
 };
 
 static void test_known(void **state)

@@ -38,8 +38,10 @@ static const struct {
 	{ 0x354, 4, false },	/* 2_IADD_S */
 	{ 0x254, 4, true },	/* 2_FIADD_S */
 	{ 0x26a, 4, true },	/* 2_FCSWAP_SC */
+	{ 0x25c, 4, true },	/* 2_FFPADD_S */
+	{ 0x15b, 8, false },	/* 2_FPMAX */
 	{ 0x10d, 0, false },
-	{ 0x25c, 0, true },	/* 2_FFPADD_S */
+	{ 0x25e, 0, true },
 	{ 0, 0, false },
 	{ 0xffffffff, 0, false },
 };

@@ -108,6 +108,11 @@ static void test_amo_fields(void **state)
 	ok(GNI_PostFma(s.ep, &d));
 	assert_int_equal(fake.last.operand[1], 2);
 	assert_int_equal(fake.last.local_addr, 0);
+	d.amo_cmd = GNI_FMA_ATOMIC2_FFPADD_S;
+	ok(GNI_PostFma(s.ep, &d));
+	assert_int_equal(fake.last.operand[0], 1);
+	assert_int_equal(fake.last.operand[1], 0);
+	assert_int_equal(fake.last.local_addr, 3);
 	/* Unknown commands are the driver's to refuse, with nothing read. */
 	d = garbage(GNI_POST_AMO);
 	USE(remote);

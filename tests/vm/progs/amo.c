@@ -3,12 +3,14 @@
  * Atomic memory operations: what each command does, and that it is atomic.
  * Needs two NICs.
  */
+#include <math.h>
+
 #include "common.h"
 
 #define GLOBAL	GNI_CQMODE_GLOBAL_EVENT
 #define GUARD	0x7777777777777777ULL
 
-enum op { ADD, AND, OR, XOR, SWAP, AX, CSWAP, MIN, MAX };
+enum op { ADD, AND, OR, XOR, SWAP, AX, CSWAP, MIN, MAX, FPADD, FPMIN, FPMAX };
 
 struct command {
 	gni_fma_cmd_type_t cmd;
@@ -39,7 +41,63 @@ static const struct command commands[] = {
 	GEN2(AND, AND, false), GEN2(OR, OR, false), GEN2(XOR, XOR, false),
 	GEN2(SWAP, SWAP, false), GEN2(AX, AX, false), GEN2(CSWAP, CSWAP, false),
 	GEN2(IMIN, MIN, false), GEN2(IMAX, MAX, false), GEN2(IADD, ADD, false),
+	GEN2(FFPADD, FPADD, true), GEN2(FFPMIN, FPMIN, true), GEN2(FFPMAX, FPMAX, true),
+	GEN2(FPADD, FPADD, false), GEN2(FPMIN, FPMIN, false), GEN2(FPMAX, FPMAX, false),
 };
+
+static bool is_cached(const struct command *c)
+{
+	return c->cmd & (c->cmd & 0x40 ? 0x20 : 0x10);
+}
+
+static bool is_fp(const struct command *c)
+{
+	return c->op == FPADD || c->op == FPMIN || c->op == FPMAX;
+}
+
+#define ONLY_NAN4	0x7fc00000
+#define ONLY_NAN8	0x7ff8000000000000
+
+static double number(unsigned int size, uint64_t bits)
+{
+	uint32_t low = (uint32_t)bits;
+	double twice;
+	float single;
+
+	memcpy(&single, &low, 4);
+	memcpy(&twice, &bits, 8);
+	return size == 4 ? (double)single : twice;
+}
+
+/* The processor's sum, and the one NaN of all results that are no number. */
+static uint64_t sum_of(unsigned int size, uint64_t a, uint64_t b)
+{
+	double sum = number(size, a) + number(size, b);
+	float single = (float)number(size, a) + (float)number(size, b);
+	uint64_t bits = 0;
+
+	if (isnan(sum))
+		return size == 4 ? ONLY_NAN4 : ONLY_NAN8;
+	if (size == 4)
+		memcpy(&bits, &single, 4);
+	else
+		memcpy(&bits, &sum, 8);
+	return bits;
+}
+
+/* A NaN gives way to a number, and of zeros the negative one is less. */
+static uint64_t expected_fp(const struct command *c, uint64_t old, uint64_t a)
+{
+	double x = number(c->size, old), y = number(c->size, a);
+
+	if (c->op == FPADD || (isnan(x) && isnan(y)))
+		return sum_of(c->size, old, a);
+	if (isnan(x) || isnan(y))
+		return isnan(x) ? a : old;
+	if (x == y)
+		return !signbit(x) == (c->op == FPMAX) ? old : a;
+	return (x > y) == (c->op == FPMAX) ? old : a;
+}
 
 static uint64_t expected(const struct command *c, uint64_t old, uint64_t a, uint64_t b)
 {
@@ -67,19 +125,12 @@ static uint64_t expected(const struct command *c, uint64_t old, uint64_t a, uint
 		return sold < sa ? old : a;
 	case MAX:
 		return sold > sa ? old : a;
+	case FPADD:
+	case FPMIN:
+	case FPMAX:
+		return expected_fp(c, old, a);
 	}
 	return 0;
-}
-
-static void desc_amo(gni_post_descriptor_t *d, gni_fma_cmd_type_t cmd, void *local,
-		     const gni_mem_handle_t *lmh, const struct region *r, uint64_t offset,
-		     uint64_t len, uint64_t a, uint64_t b)
-{
-	desc_init(d, GNI_POST_AMO, GLOBAL);
-	desc_move(d, local, lmh, r, offset, len);
-	d->amo_cmd = cmd;
-	d->first_operand = a;
-	d->second_operand = b;
 }
 
 /* What is in memory, in the size of the command. */
@@ -174,6 +225,143 @@ static void test_commands(enum layout layout)
 }
 ALL_LAYOUTS(test_commands)
 
+/* Zeros, the least and greatest numbers of both kinds, infinities, NaNs, and around 1. */
+static const uint32_t singles[] = {
+	0, 0x80000000, 1, 0x80000001, 0x007fffff, 0x00800000, 0x7f7fffff, 0xff7fffff,
+	0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001, 0x3f800000, 0xbf800000,
+	0x3f7fffff, 0x33800000, 0xb3800000, 0x33800001, 0x73000000, 0x42f6e979,
+};
+
+static const uint64_t doubles[] = {
+	0, 0x8000000000000000, 1, 0x8000000000000001, 0x000fffffffffffff, 0x0010000000000000,
+	0x7fefffffffffffff, 0xffefffffffffffff, 0x7ff0000000000000, 0xfff0000000000000,
+	0x7ff8000000000000, 0xfff8123456789abc, 0x7ff0000000000001, 0x3ff0000000000000,
+	0xbff0000000000000, 0x3fefffffffffffff, 0x3ca0000000000000, 0xbca0000000000000,
+	0x3ca0000000000001, 0x7c90000000000000, 0x405edd2f1a9fbe77,
+};
+
+#define NUMBERS	ARRAY_SIZE(doubles)
+
+/* One post works on all of them, with one of them. */
+static void try_numbers(struct amo_bench *b, const struct command *c, uint64_t operand)
+{
+	const void *from = c->size == 4 ? (const void *)singles : (const void *)doubles;
+	gni_post_descriptor_t d;
+	unsigned int i;
+	uint64_t was;
+
+	memcpy(b->t.mem, from, NUMBERS * c->size);
+	memset(b->local, 0, NUMBERS * 8);
+	desc_amo(&d, c->cmd, b->local, c->fetch ? &b->lmh : NULL, &b->t.r, 0, NUMBERS * c->size,
+		 operand, ~operand);
+	is_rc(post_wait(b->t.ep, b->t.n.tx, &d), GNI_RC_SUCCESS, "command %#x", c->cmd);
+	if (c->size == 4)
+		operand = (uint32_t)operand;
+	for (i = 0; i < NUMBERS; i++) {
+		was = peek((const char *)from + i * c->size, c->size);
+		is_u64(peek(b->t.mem + i * c->size, c->size), expected(c, was, operand, 0),
+		       "command %#x, %#llx with %#llx", c->cmd, (unsigned long long)was,
+		       (unsigned long long)operand);
+		if (c->fetch)
+			is_u64(peek((char *)b->local + i * c->size, c->size), was,
+			       "command %#x fetches", c->cmd);
+	}
+}
+
+static void test_numbers(enum layout layout)
+{
+	struct amo_bench b;
+	unsigned int i, j;
+
+	_Static_assert(ARRAY_SIZE(singles) == NUMBERS, "as many of each");
+	amo_open(&b, layout);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!is_fp(&commands[i]))
+			continue;
+		for (j = 0; j < NUMBERS; j++)
+			try_numbers(&b, &commands[i], commands[i].size == 8 ? doubles[j] :
+				    0x5a5a5a5a00000000 | singles[j]);
+	}
+	target_close(&b.t);
+}
+ALL_LAYOUTS(test_numbers)
+
+/* As gni_pub.h has it, whatever this processor's own arithmetic does. */
+static void test_ieee(void)
+{
+	static const struct {
+		gni_fma_cmd_type_t cmd;
+		uint64_t old, operand, result;
+	} t[] = {
+		/* 1 + 1, 0.5 - 0.5, -0 + -0 */
+		{ GNI_FMA_ATOMIC2_FPADD, 0x3ff0000000000000, 0x3ff0000000000000,
+		  0x4000000000000000 },
+		{ GNI_FMA_ATOMIC2_FFPADD_C, 0x3fe0000000000000, 0xbfe0000000000000, 0 },
+		{ GNI_FMA_ATOMIC2_FPADD_C, 0x8000000000000000, 0x8000000000000000,
+		  0x8000000000000000 },
+		/* half of the last bit: to even */
+		{ GNI_FMA_ATOMIC2_FPADD, 0x3ff0000000000000, 0x3ca0000000000000,
+		  0x3ff0000000000000 },
+		{ GNI_FMA_ATOMIC2_FFPADD, 0x3ff0000000000001, 0x3ca0000000000000,
+		  0x3ff0000000000002 },
+		/* subnormal numbers: kept, and made of others */
+		{ GNI_FMA_ATOMIC2_FPADD_S, 1, 1, 2 },
+		{ GNI_FMA_ATOMIC2_FPADD_SC, 0x00800000, 0x80000001, 0x007fffff },
+		/* overflow, infinity, and opposite infinities */
+		{ GNI_FMA_ATOMIC2_FFPADD_S, 0x7f7fffff, 0x7f7fffff, 0x7f800000 },
+		{ GNI_FMA_ATOMIC2_FFPADD_SC, 0xff800000, 0x7f7fffff, 0xff800000 },
+		{ GNI_FMA_ATOMIC2_FPADD_S, 0x7f800000, 0xff800000, ONLY_NAN4 },
+		/* NaNs: any with anything, either way round */
+		{ GNI_FMA_ATOMIC2_FPADD_S, 0xffc12345, 0x3f800000, ONLY_NAN4 },
+		{ GNI_FMA_ATOMIC2_FPADD, 0x3ff0000000000000, 0x7ff0000000000001, ONLY_NAN8 },
+		{ GNI_FMA_ATOMIC2_FPMIN, 0xfff8123456789abc, 0x3ff0000000000000,
+		  0x3ff0000000000000 },
+		{ GNI_FMA_ATOMIC2_FPMAX, 0x3ff0000000000000, 0xfff8123456789abc,
+		  0x3ff0000000000000 },
+		{ GNI_FMA_ATOMIC2_FFPMIN_S, 0x7f800001, 0x7f800000, 0x7f800000 },
+		{ GNI_FMA_ATOMIC2_FFPMAX_C, 0x7ff0000000000001, 0xfff8123456789abc, ONLY_NAN8 },
+		/* zeros */
+		{ GNI_FMA_ATOMIC2_FPMIN_S, 0, 0x80000000, 0x80000000 },
+		{ GNI_FMA_ATOMIC2_FPMAX_S, 0x80000000, 0, 0 },
+		{ GNI_FMA_ATOMIC2_FPMAX_S, 0, 0x80000000, 0 },
+		/* order: -infinity, -2, -1, 1 */
+		{ GNI_FMA_ATOMIC2_FPMIN_SC, 0xc0000000, 0xff800000, 0xff800000 },
+		{ GNI_FMA_ATOMIC2_FFPMAX_SC, 0xc0000000, 0xbf800000, 0xbf800000 },
+		{ GNI_FMA_ATOMIC2_FFPMIN, 0x3ff0000000000000, 0xbff0000000000000,
+		  0xbff0000000000000 },
+	};
+	struct amo_bench b;
+	gni_post_descriptor_t d;
+	unsigned int i, size;
+
+	amo_open(&b, SELF);
+	for (i = 0; i < ARRAY_SIZE(t); i++) {
+		size = t[i].cmd & 0x200 ? 4 : 8;
+		memcpy(b.t.mem, &t[i].old, size);
+		desc_amo(&d, t[i].cmd, b.local, &b.lmh, &b.t.r, 0, size, t[i].operand, 0);
+		is_rc(post_wait(b.t.ep, b.t.n.tx, &d), GNI_RC_SUCCESS, "try %u", i);
+		is_u64(peek(b.t.mem, size), t[i].result, "try %u", i);
+	}
+}
+
+/* The mode for cached commands is no condition: they are not different here. */
+static void test_cached(void)
+{
+	struct amo_bench b;
+	unsigned int i, n = 0;
+
+	target_open(&b.t, SELF, PAGE, 0, 0);
+	b.local = map_private(PAGE);
+	mem_open(&b.t.n, b.local, PAGE, NULL, 0, &b.lmh);
+	for (i = 0; i < ARRAY_SIZE(commands); i++) {
+		if (!is_cached(&commands[i]))
+			continue;
+		try_command(&b, &commands[i], 100, 50, 3, 1);
+		n++;
+	}
+	is_u64(n, ARRAY_SIZE(commands) / 2);
+}
+
 static void test_alignment(void)
 {
 	struct amo_bench b;
@@ -199,6 +387,10 @@ static void test_alignment(void)
 		{ GNI_FMA_ATOMIC2_IADD_S, 4, 0, 4, GNI_RC_SUCCESS },
 		{ GNI_FMA_ATOMIC2_FIADD_S, 4, 2, 4, GNI_RC_ALIGNMENT_ERROR },
 		{ GNI_FMA_ATOMIC2_FIADD_S, 4, 4, 4, GNI_RC_SUCCESS },
+		{ GNI_FMA_ATOMIC2_FPADD, 4, 0, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_FFPMAX, 0, 4, 8, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_FFPADD_S, 4, 2, 4, GNI_RC_ALIGNMENT_ERROR },
+		{ GNI_FMA_ATOMIC2_FPMIN_S, 4, 1, 8, GNI_RC_SUCCESS },
 	};
 
 	amo_open(&b, SELF);
@@ -224,19 +416,24 @@ static bool known(uint32_t cmd)
 	return false;
 }
 
-/* Every other code, those of floating point among them. */
+/* Every other code of 16 bits, and codes with a bit above. */
 static void test_refused(void)
 {
 	struct amo_bench b;
 	gni_post_descriptor_t d;
-	uint32_t cmd;
+	uint32_t cmd, refused = 0;
 
-	ok(!known(GNI_FMA_ATOMIC2_FPADD) && !known(GNI_FMA_ATOMIC2_FFPMIN_SC));
 	amo_open(&b, SELF);
-	for (cmd = 0; cmd < 0x800; cmd++) {
+	for (cmd = 0; cmd < 0x10000; cmd++) {
 		if (known(cmd))
 			continue;
 		desc_amo(&d, cmd, b.local, &b.lmh, &b.t.r, 0, 8, 1, 2);
+		is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM, "command %#x", cmd);
+		refused++;
+	}
+	is_u64(refused, 0x10000 - 118);
+	for (cmd = 0x10000; cmd; cmd <<= 1) {
+		desc_amo(&d, cmd | GNI_FMA_ATOMIC_ADD, b.local, &b.lmh, &b.t.r, 0, 8, 1, 2);
 		is_rc(GNI_PostFma(b.t.ep, &d), GNI_RC_INVALID_PARAM, "command %#x", cmd);
 	}
 	desc_amo(&d, 0xffffffff, b.local, &b.lmh, &b.t.r, 0, 8, 1, 2);
@@ -447,8 +644,11 @@ static void test_lock(void)
 
 static const struct test tests[] = {
 	CASES("every command", test_commands),
+	CASES("floating point of every kind", test_numbers),
+	CASE("floating point: what the header promises", test_ieee),
+	CASE("cached commands without the mode for them", test_cached),
 	CASE("alignment and length", test_alignment),
-	CASE("codes that are no commands, and floating point", test_refused),
+	CASE("codes that are no commands", test_refused, 60),
 	CASE("where the result goes", test_local),
 	CASES("errors at the target", test_target_errors),
 	CASE("atomic: four processes, two NICs and the CPU", test_atomic, 60),

@@ -170,6 +170,10 @@ void desc_init(gni_post_descriptor_t *d, gni_post_type_t type, uint16_t cq_mode)
 /* Local and remote side of a transfer; lmh may be NULL where it isn't needed. */
 void desc_move(gni_post_descriptor_t *d, void *local, const gni_mem_handle_t *lmh,
 	       const struct region *r, uint64_t offset, uint64_t len);
+/* An AMO with a global event; lmh may be NULL if it fetches nothing. */
+void desc_amo(gni_post_descriptor_t *d, gni_fma_cmd_type_t cmd, void *local,
+	      const gni_mem_handle_t *lmh, const struct region *r, uint64_t offset, uint64_t len,
+	      uint64_t first, uint64_t second);
 gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d);
 
 /* The next event of a queue; NOT_DONE only when none came within PATIENCE. */

@@ -89,6 +89,17 @@ void desc_move(gni_post_descriptor_t *d, void *local, const gni_mem_handle_t *lm
 	d->length = len;
 }
 
+void desc_amo(gni_post_descriptor_t *d, gni_fma_cmd_type_t cmd, void *local,
+	      const gni_mem_handle_t *lmh, const struct region *r, uint64_t offset, uint64_t len,
+	      uint64_t first, uint64_t second)
+{
+	desc_init(d, GNI_POST_AMO, GNI_CQMODE_GLOBAL_EVENT);
+	desc_move(d, local, lmh, r, offset, len);
+	d->amo_cmd = cmd;
+	d->first_operand = first;
+	d->second_operand = second;
+}
+
 gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d)
 {
 	switch (d->type) {

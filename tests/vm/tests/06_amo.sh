@@ -6,5 +6,6 @@
 
 load_kgni nics=2
 run_prog amo
+run_prog amo_threads
 unload_kgni
 done_testing
