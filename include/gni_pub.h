@@ -275,44 +275,49 @@ typedef enum gni_return {
  * DOC: Communication domain modes
  *
  * Bits of the modes argument of GNI_CdmCreate(); any combination is accepted.
+ * "Hint" is a bit without effect here. Documentation/libugni.rst has a table,
+ * with what holds where bits contradict each other.
  *
  * FORK_NOCOPY, FORK_FULLCOPY, FORK_PARTCOPY (the default): what a child
- * process gets of registered memory.
+ * process gets of registered memory. Hint: always copies of all of it.
  *
  * ERR_NO_KILL: no error ends the process. ERR_ALL_KILL: every transaction
  * error ends it. With neither, errors that a program cannot recover from do.
+ * Hint: no error does.
  *
  * FAST_DATAGRAM_POLL: datagram tests and probes look at memory only and may
- * miss the states between posted and complete.
+ * miss the states between posted and complete. Hint.
  *
  * BTE_SINGLE_CHANNEL: all RDMA posts of the domain use one channel, so they
  * are carried out one after the other.
  *
- * USE_PCI_IOMMU: registrations must go through the host's IOMMU.
+ * USE_PCI_IOMMU: registrations must go through the host's IOMMU. Hint.
  *
  * MDD_DEDICATED, MDD_SHARED: whether registrations take a descriptor each, or
  * one from the pool that the protection domain shares. GNI_MEM_MDD_DEDICATED
- * and GNI_MEM_MDD_SHARED choose it for one registration.
+ * and GNI_MEM_MDD_SHARED choose it for one registration. Hint.
  *
  * DUAL_EVENTS: a post may ask for a local and for a global event; a queue then
  * has room for half as many posts. Without it such a post is
  * GNI_RC_INVALID_PARAM.
  *
  * DLA_ENABLE_FORWARDING, DLA_DISABLE_FORWARDING: use of the deadlock avoidance
- * buffers with shared FMA.
+ * buffers with shared FMA. Hint.
  *
  * FMA_DEDICATED (the default), FMA_SHARED: whether the domain takes an FMA
  * descriptor of its own, and fails to attach where there is none left, or
- * shares one with the other domains of its job.
+ * shares one with the other domains of its job. The variable UGNI_FMA_SHARED of
+ * the environment, 0 or 1, decides instead where it is set.
  *
  * CACHED_AMO_ENABLED: the domain is going to post AMO commands whose name ends
  * in C. Nothing depends on it: without it these do the same.
  *
- * CQ_NIC_LOCAL_PLACEMENT: completion queues lie in memory near the NIC.
+ * CQ_NIC_LOCAL_PLACEMENT: completion queues lie in memory near the NIC. Hint.
  *
- * FLBTE_DISABLE: RDMA posts do not take the short way through FMA launch.
+ * FLBTE_DISABLE: RDMA posts do not take the short way through FMA launch. Hint.
  *
  * FMA_SMALL_WINDOW: map only a part of the FMA window, to save address space.
+ * Hint.
  *
  * PRIV_RESERVED_1 to PRIV_RESERVED_4 belong to libraries on top of GNI.
  *
@@ -1569,8 +1574,9 @@ typedef struct gni_job_res_desc {
  *	avoidance (DLA) buffers
  * @GNI_STAT_SMSG_MBOX_CREDITS_STALL: short messages that found no mailbox
  *	credit at the peer
- * @GNI_STAT_SMSG_REQ_STALL: short messages that found no transfer request free
- * @GNI_STAT_SMSG_RETRANS_COUNT: short messages sent again
+ * @GNI_STAT_SMSG_REQ_STALL: short messages that found no transfer request free,
+ *	or no memory in the driver
+ * @GNI_STAT_SMSG_RETRANS_COUNT: short messages sent again, each time counted
  * @GNI_STAT_SMSG_RETRANS_DLA_COUNT: those of them that the DLA buffers lost
  * @GNI_STAT_SMSG_RETRANS_STALL: short messages that had to wait to be sent
  *	again
@@ -1587,8 +1593,11 @@ typedef struct gni_job_res_desc {
  * @GNI_STAT_DLA_RETRANS_COUNT: transactions sent again
  * @GNI_STAT_DLA_TOTAL_RETRANS_COUNT: all that was sent again, each time counted
  * @GNI_STAT_FLBTE_TXD_CORRUPT: short RDMA posts whose descriptor was damaged
- * @GNI_STAT_FLBTE_TXD_NONE: short RDMA posts that found no descriptor
+ * @GNI_STAT_FLBTE_TXD_NONE: RDMA posts that found no room in the driver
  * @GNI_NUM_STATS: how many statistics there are
+ *
+ * There are no buffer credits, DLA buffers and descriptors that could be damaged
+ * here, so what counts them stays 0: Documentation/libugni.rst has a table.
  *
  * Those of DLA and FLBTE exist on Aries only, for programs compiled with
  * CRAY_CONFIG_GHAL_ARIES; GNI_NUM_STATS differs accordingly.
@@ -3227,7 +3236,9 @@ gni_return_t GNI_MsgqSize(gni_msgq_attr_t *attrs, uint32_t *size);
  * @nic_handle: the NIC
  * @max_retrans: how often; FMA_SMSG_MAX_RETRANS_DEFAULT without this call
  *
- * After that the send event is one of failure.
+ * For mailboxes of type %GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT. It is done while
+ * events are taken from the queue of the endpoint that sent the message. A
+ * message that failed so often has a send event of failure.
  *
  * Interface: 000, lines 3316-3336.
  *

@@ -79,7 +79,8 @@ static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, 
  * @x: the post; its status says how it ended
  * @source: who did it
  *
- * A post that failed has its source events, and no remote one.
+ * A post that failed has its source events, and no remote one, unless all that
+ * failed is the way back.
  *
  * Context: process.
  */
@@ -87,8 +88,11 @@ void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source)
 {
 	u16 mode = x->arg.cq_mode;
 
-	if (x->status == KGNI_ST_OK)
+	if (x->status == KGNI_ST_OK) {
 		kgni_event_remote(x);
+		if (x->far && kgni_link_ack_lost())
+			x->status = KGNI_ST_LINK;
+	}
 	if (!x->src_cq)
 		return;
 	if (mode & KGNI_CQMODE_LOCAL)
@@ -350,13 +354,14 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 	x->remote = kgni_remote_find(nic, dev, &a->remote);
 	if (!x->remote)
 		return KGNI_ST_MDD_INVALID;
-	if (a->type == KGNI_POST_CQWRITE)
-		return x->remote->cq ? KGNI_ST_OK : KGNI_ST_NO_CQ;
-	if (!kgni_remote_covers(x))
+	x->far = dev != nic->dev;
+	if (a->type == KGNI_POST_CQWRITE && !x->remote->cq)
+		return KGNI_ST_NO_CQ;
+	if (a->type != KGNI_POST_CQWRITE && !kgni_remote_covers(x))
 		return KGNI_ST_BOUNDS;
 	if (kgni_post_rule(a->type)->remote_write && x->remote->flags & GNI_MEM_READ_ONLY)
 		return KGNI_ST_PROTECTION;
-	return KGNI_ST_OK;
+	return x->far && kgni_link_lost() ? KGNI_ST_LINK : KGNI_ST_OK;
 }
 
 static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
@@ -402,7 +407,9 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
  * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM, GNI_RC_ALIGNMENT_ERROR,
  * GNI_RC_PERMISSION_ERROR for mistakes on the local side; GNI_RC_ERROR_RESOURCE
  * if it cannot be taken now; -errno. Unless it is GNI_RC_SUCCESS nothing was
- * done and no event comes.
+ * done and no event comes. With KGNI_POST_REPORT also GNI_RC_TRANSACTION_ERROR,
+ * for an FMA post whose way to the target failed: it may have been carried out,
+ * and its events come.
  */
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 {
@@ -424,8 +431,11 @@ long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 	if (kgni_post_rule(arg->type)->bte)
 		return kgni_bte_post(nic, &x);
 	rc = kgni_fma_run(&x);
-	if (!rc)
+	if (!rc) {
 		kgni_xfer_finish(&x, KGNI_CQE_FMA);
+		if (x.status == KGNI_ST_LINK && arg->flags & KGNI_POST_REPORT)
+			rc = GNI_RC_TRANSACTION_ERROR;
+	}
 release:
 	kgni_xfer_release(&x);
 	return rc;

@@ -293,6 +293,7 @@ struct kgni_mdd {
  * @src_cq: referenced queue for source events, or NULL
  * @local: referenced local registration, or NULL
  * @remote: referenced remote registration; NULL if @status is not OK
+ * @far: it is on another NIC
  * @status: KGNI_ST_OK, or what is wrong at the target
  */
 struct kgni_xfer {
@@ -301,6 +302,7 @@ struct kgni_xfer {
 	struct kgni_cq *src_cq;
 	struct kgni_mdd *local;
 	struct kgni_mdd *remote;
+	bool far;
 	enum kgni_cqe_status status;
 };
 
@@ -368,6 +370,19 @@ void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source);
 void kgni_xfer_release(struct kgni_xfer *x);
 enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src,
 				     u64 saddr, size_t n);
+
+/* link.c */
+#ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
+bool kgni_link_lost(void);
+bool kgni_link_ack_lost(void);
+void kgni_link_init(void);
+void kgni_link_exit(void);
+#else
+static inline bool kgni_link_lost(void) { return false; }
+static inline bool kgni_link_ack_lost(void) { return false; }
+static inline void kgni_link_init(void) { }
+static inline void kgni_link_exit(void) { }
+#endif
 
 /* bte.c */
 int kgni_bte_init(void);

@@ -5,11 +5,15 @@
  *
  * An entry that is taken is noted in the request it belongs to, so that
  * GNI_GetCompleted() answers only for events that were handed out. The request
- * of a short message ends here.
+ * of a short message ends here, unless the message is sent again (smsg.c): then
+ * its entry is handed out to nobody.
  */
 #include <errno.h>
 
 #include "ugni.h"
+
+/* So many messages are sent again before a call comes back. */
+#define AGAIN_MAX	64
 
 static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *arg,
 			      struct gni_cq *cq)
@@ -159,6 +163,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	r->descr = what->descr;
 	r->ep = ep;
 	r->async = what->async;
+	r->copy = what->copy;
 	r->mode = what->mode;
 	__atomic_add_fetch(&cq->posting, 1, __ATOMIC_RELAXED);
 	return GNI_RC_SUCCESS;
@@ -168,7 +173,8 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
  * ugni_cq_begin - begin a request, before the driver is asked
  * @cq: queue that will be told
  * @ep: endpoint, locked
- * @what: the request: @descr, @mode, @smsg and @async
+ * @what: the request: @descr, @mode, @smsg, @async and @copy, which is the
+ *	request's from here on if there is one
  * @tid: out: transaction id for the event
  *
  * The event may be there, taken and done with before the driver's answer is:
@@ -187,6 +193,54 @@ gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ug
 	rc = req_begin(cq, ep, what, tid);
 	pthread_mutex_unlock(&cq->slot.lock);
 	return rc;
+}
+
+/**
+ * ugni_cq_hold - keep the request of a message that may be sent again
+ * @cq: queue that will be told
+ * @ep: endpoint that the message was sent on, locked
+ * @tid: its transaction id
+ *
+ * Context: after the message's event was taken.
+ * Return: the copy of the message, until ugni_cq_let_go(); NULL if it is not to
+ * be sent again, because its endpoint is another now.
+ */
+void *ugni_cq_hold(struct gni_cq *cq, const struct gni_ep *ep, u32 tid)
+{
+	void *copy = NULL;
+	struct ugni_req *r;
+
+	if (ep->cq != cq)
+		return NULL;
+	pthread_mutex_lock(&cq->slot.lock);
+	r = ugni_req_find(&cq->reqs, tid, true);
+	if (r && r->ep == ep && r->copy) {
+		copy = r->copy;
+		r->async = false;
+		__atomic_add_fetch(&cq->posting, 1, __ATOMIC_RELAXED);
+	}
+	pthread_mutex_unlock(&cq->slot.lock);
+	return copy;
+}
+
+void ugni_cq_let_go(struct gni_cq *cq)
+{
+	__atomic_sub_fetch(&cq->posting, 1, __ATOMIC_RELEASE);
+}
+
+/* Count another try. Return: false if there were @max. */
+bool ugni_cq_try(struct gni_cq *cq, u32 tid, u32 max)
+{
+	struct ugni_req *r;
+	bool more;
+
+	pthread_mutex_lock(&cq->slot.lock);
+	r = ugni_req_find(&cq->reqs, tid, true);
+	more = r && r->tries < max;
+	if (more)
+		r->tries++;
+	pthread_mutex_unlock(&cq->slot.lock);
+	return more;
 }
 
 /* End what an overrun left behind. */
@@ -361,13 +415,37 @@ static gni_return_t overran(void)
 	return ugni_bad(GNI_RC_ERROR_RESOURCE, "the queue overran, events are lost");
 }
 
-static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
+/*
+ * The endpoint of a message that is to be sent again, or was and has arrived:
+ * then this entry is for ugni_smsg_again() first. Else NULL.
+ */
+static struct gni_ep *again_ep(const struct gni_cq *cq, gni_cq_entry_t e)
+{
+	struct ugni_req *r;
+
+	if (!is_source(e) || !kgni_cqe_is_smsg(e))
+		return NULL;
+	r = ugni_req_find(&cq->reqs, (u32)kgni_cqe_tid(e), true);
+	if (!r || !r->copy)
+		return NULL;
+	if (kgni_cqe_status(e) == KGNI_ST_OK ? !r->tries : kgni_cqe_status(e) != KGNI_ST_LINK)
+		return NULL;
+	/* Nobody may take it for one whose event was lost, till ugni_cq_hold(). */
+	r->async = true;
+	return r->ep;
+}
+
+/* @ep: out: who must be asked before the entry is noted, or NULL */
+static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry, struct gni_ep **ep)
 {
 	u64 e = 0;
 
+	*ep = NULL;
 	switch (kgni_ring_pop(&cq->ring, &e)) {
 	case KGNI_RING_ENTRY:
-		note_entry(cq, e);
+		*ep = again_ep(cq, e);
+		if (!*ep)
+			note_entry(cq, e);
 		*entry = e;
 		return entry_rc(e);
 	case KGNI_RING_OVERRUN:
@@ -379,23 +457,63 @@ static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry)
 	}
 }
 
-/* Take the next entry of a queue that seems to have one. */
-static gni_return_t cq_pop(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry)
+/* The entry of a message of which again_ep() said that it may be sent again. */
+static gni_return_t message_done(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t *entry)
+{
+	switch (ugni_smsg_again(cq, ep, *entry)) {
+	case UGNI_AGAIN_SENT:
+		return ugni_bad(GNI_RC_NOT_DONE, "a message was sent again");
+	case UGNI_AGAIN_ARRIVED:
+		gni_cq_clr_status(entry);
+		break;
+	case UGNI_AGAIN_FAILED:
+		break;
+	}
+	if (ugni_lock(&ugni_cqs, cq)) {
+		note_entry(cq, *entry);
+		ugni_unlock(cq);
+	}
+	return entry_rc(*entry);
+}
+
+/* Take one entry; @again: out: it was of a message that was sent again. */
+static gni_return_t cq_take(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry, bool *again)
 {
 	struct gni_cq *cq = ugni_lock(&ugni_cqs, cq_hndl);
 	void (*handler)(gni_cq_entry_t *entry, void *context);
+	struct gni_ep *ep;
 	void *context;
 	gni_return_t rc;
 
+	*again = false;
 	if (!cq)
 		return ugni_no("queue", cq_hndl);
-	rc = pop_locked(cq, entry);
+	rc = pop_locked(cq, entry, &ep);
 	handler = cq->handler;
 	context = cq->context;
 	ugni_unlock(cq);
+	if (ep) {
+		rc = message_done(cq, ep, entry);
+		*again = rc == GNI_RC_NOT_DONE;
+	}
 	if (handler && (rc == GNI_RC_SUCCESS || rc == GNI_RC_TRANSACTION_ERROR))
 		handler(entry, context);
 	return rc;
+}
+
+/* Take the next entry of a queue that seems to have one. */
+static gni_return_t cq_pop(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry)
+{
+	gni_return_t rc;
+	bool again;
+	int i;
+
+	for (i = 0; i < AGAIN_MAX; i++) {
+		rc = cq_take(cq_hndl, entry, &again);
+		if (!again)
+			return rc;
+	}
+	return GNI_RC_NOT_DONE;
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)

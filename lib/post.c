@@ -221,11 +221,11 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr, u32 types)
 {
 	struct kgni_ioc_post arg = { 0 };
+	struct gni_nic *nic;
 	struct gni_cq *cq;
 	struct gni_ep *ep;
 	gni_return_t rc;
 	u32 tid;
-	int fd;
 
 	if (!post_descr)
 		return ugni_null(post_descr);
@@ -236,13 +236,15 @@ static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_de
 	if (!ep)
 		return ugni_no("endpoint", ep_hndl);
 	rc = prepare(ep, post_descr, &arg, &cq, &tid);
-	fd = ep->nic->fd;
+	nic = ep->nic;
 	ugni_unlock(ep);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
-	rc = ugni_call(fd, KGNI_IOC_POST, &arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_POST, &arg);
 	if (cq)
 		ugni_cq_posted(cq, tid, false, rc);
+	if (rc == GNI_RC_ERROR_RESOURCE && arg.type <= GNI_POST_RDMA_GET)
+		ugni_count(nic, GNI_STAT_FLBTE_TXD_NONE);
 	return rc == GNI_RC_SUCCESS || !ugni_debugging() ? rc : explain(&arg, rc);
 }
 

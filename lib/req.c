@@ -57,8 +57,11 @@ void ugni_reqs_init(struct ugni_reqs *t)
 
 void ugni_reqs_destroy(struct ugni_reqs *t)
 {
+	struct ugni_req *r;
 	u32 i;
 
+	for (i = 0; (r = ugni_req_at(t, i)); i++)
+		free(r->copy);
 	for (i = 0; i < UGNI_REQ_CHUNKS; i++) {
 		free(t->chunk[i]);
 		t->chunk[i] = NULL;
@@ -125,6 +128,7 @@ gni_return_t ugni_req_get(struct ugni_reqs *t, bool smsg, struct ugni_req **req,
 	}
 	r->live = true;
 	r->smsg = smsg;
+	r->tries = 0;
 	r->seen = 0;
 	*req = r;
 	*tid = req_tid(index, r->gen, smsg);
@@ -149,6 +153,8 @@ void ugni_req_put(struct ugni_reqs *t, u32 index)
 
 	index = tid_index(index);
 	r = ugni_req_at(t, index);
+	free(r->copy);
+	r->copy = NULL;
 	r->live = false;
 	r->descr = NULL;
 	r->ep = NULL;

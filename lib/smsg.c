@@ -4,6 +4,10 @@
  * FMA puts with a flag (driver: kernel/fma.c): the message into a slot of the
  * peer's mailbox, then its slot word; or nothing, then the peer's credit word.
  *
+ * A message whose way to the peer failed is sent again, where the mailboxes are of
+ * that type, when its event is taken from the queue: from a copy that is kept with
+ * its request until then.
+ *
  * All state of a channel is under its endpoint's lock.
  */
 #include <limits.h>
@@ -12,8 +16,15 @@
 
 #include "ugni.h"
 
-/* Messages up to this size are put together on the stack. */
-#define STACK_MESSAGE	512
+/* A message that may have to be sent again, until its event is taken. */
+struct smsg_copy {
+	u64 n;
+	u32 msg_id;
+	u32 length;
+	u8 tag;
+	bool late;	/* sent again, and not known to be there before */
+	u8 payload[];
+};
 
 /**
  * struct ugni_smsg - one end of a channel
@@ -23,6 +34,8 @@
  * @mbox: our mailbox
  * @remote_mbox: address of the peer's
  * @remote: memory handle of the region that has it
+ * @local: memory handle of the region that has ours
+ * @resend: messages are sent again if need be
  * @current: GetNext found a message that was not released yet
  * @credit_due: the peer is still to be told of what we consumed
  * @assembly: room for one message
@@ -34,6 +47,8 @@ struct ugni_smsg {
 	void *mbox;
 	u64 remote_mbox;
 	struct kgni_mem_handle remote;
+	struct kgni_mem_handle local;
+	bool resend;
 	bool current;
 	bool credit_due;
 	u8 assembly[];
@@ -156,6 +171,9 @@ static gni_return_t smsg_init(struct gni_ep *ep, const gni_smsg_attr_t *local,
 	s->remote_mbox = attr_mbox(remote);
 	s->remote.qword1 = remote->mem_hndl.qword1;
 	s->remote.qword2 = remote->mem_hndl.qword2;
+	s->local.qword1 = local->mem_hndl.qword1;
+	s->local.qword2 = local->mem_hndl.qword2;
+	s->resend = local->msg_type == GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT;
 	ep->smsg = s;
 	return GNI_RC_SUCCESS;
 }
@@ -224,21 +242,32 @@ static struct kgni_ioc_post smsg_put(const struct gni_ep *ep, u64 offset, u64 wo
 	};
 }
 
-/* What the driver has no room for now is told again later. */
-static void return_credits(const struct gni_ep *ep)
+/*
+ * Tell the peer what was consumed. What the driver has no room for now, and what
+ * fails too often on its way, is told again later.
+ */
+static void put_credits(const struct gni_ep *ep)
 {
+	u32 tries = core_load(&ep->nic->max_retrans);
 	struct ugni_smsg *s = ep->smsg;
 	struct kgni_ioc_post arg;
 	gni_return_t rc;
 
-	if (!s->credit_due || ugni_away(ep->nic))
-		return;
 	arg = smsg_put(ep, 0, s->rx.consumed);
-	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
-	if (transient(rc))
+	arg.flags |= KGNI_POST_REPORT;
+	do
+		rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	while (rc == GNI_RC_TRANSACTION_ERROR && tries--);
+	if (transient(rc) || rc == GNI_RC_TRANSACTION_ERROR)
 		return;
 	s->credit_due = false;
 	kgni_smsg_rx_returned(&s->rx, s->rx.consumed);
+}
+
+static void return_credits(const struct gni_ep *ep)
+{
+	if (ep->smsg->credit_due && !ugni_away(ep->nic))
+		put_credits(ep);
 }
 
 /* --- sending ------------------------------------------------------------------------ */
@@ -255,33 +284,83 @@ static const void *assemble(const struct smsg_out *m, void *room)
 	return room;
 }
 
-static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 length)
+/* Return: room in a request for the message, NULL without memory. */
+static struct smsg_copy *copy_message(const struct ugni_smsg *s, const struct smsg_out *m,
+				      u32 length)
 {
-	const struct ugni_req req = { .smsg = true, .mode = GNI_CQMODE_GLOBAL_EVENT };
-	struct ugni_smsg *s = ep->smsg;
-	u64 offset = kgni_smsg_slot(&s->geom, s->tx.sent);
-	struct kgni_ioc_post arg;
-	u8 small[STACK_MESSAGE];
+	struct smsg_copy *copy = malloc(sizeof(*copy) + length);
 	const void *payload;
-	gni_return_t rc;
-	u32 tid;
 
-	payload = assemble(m, length <= sizeof(small) ? small : s->assembly);
-	arg = smsg_put(ep, offset, kgni_smsg_word(s->tx.sent, length, m->tag));
+	if (!copy)
+		return NULL;
+	copy->n = s->tx.sent;
+	copy->msg_id = m->msg_id;
+	copy->length = length;
+	copy->tag = m->tag;
+	copy->late = false;
+	payload = assemble(m, copy->payload);
+	if (length && payload != copy->payload)
+		memcpy(copy->payload, payload, length);
+	return copy;
+}
+
+/* The put of message @n. */
+static struct kgni_ioc_post slot_put(const struct gni_ep *ep, u64 n, const void *payload,
+				     u32 length, u8 tag)
+{
+	const struct kgni_smsg_geom *geom = &ep->smsg->geom;
+	struct kgni_ioc_post arg = smsg_put(ep, kgni_smsg_slot(geom, n),
+					    kgni_smsg_word(n, length, tag));
+
 	arg.local_addr = (uintptr_t)payload;
 	arg.remote_addr += KGNI_SMSG_PAYLOAD;
 	arg.length = length;
-	if (ugni_cq_tells(ep->cq)) {
-		rc = ugni_cq_begin(ep->cq, ep, &req, &tid);
-		if (rc != GNI_RC_SUCCESS)
-			return rc;
-		arg.cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
-		arg.src_cq = ep->cq->id;
-		arg.src_event = kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_SMSG);
+	return arg;
+}
+
+/* With an event for a request of the endpoint's queue. */
+static void slot_event(const struct gni_ep *ep, struct kgni_ioc_post *arg, u32 msg_id, u32 tid)
+{
+	arg->cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
+	arg->src_cq = ep->cq->id;
+	arg->src_event = kgni_cqe_smsg(msg_id, tid, KGNI_CQE_SMSG);
+}
+
+/* A send that nobody will hear the end of. */
+static gni_return_t send_silent(struct gni_ep *ep, const struct smsg_out *m, u32 length)
+{
+	struct ugni_smsg *s = ep->smsg;
+	struct kgni_ioc_post arg;
+
+	arg = slot_put(ep, s->tx.sent, assemble(m, s->assembly), length, m->tag);
+	return ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+}
+
+static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 length)
+{
+	struct ugni_req req = { .smsg = true, .mode = GNI_CQMODE_GLOBAL_EVENT };
+	struct ugni_smsg *s = ep->smsg;
+	struct smsg_copy *copy = NULL;
+	struct kgni_ioc_post arg;
+	gni_return_t rc;
+	u32 tid;
+
+	if (s->resend && core_load(&ep->nic->max_retrans)) {
+		copy = copy_message(s, m, length);
+		if (!copy)
+			return GNI_RC_ERROR_NOMEM;
 	}
+	req.copy = copy;
+	rc = ugni_cq_begin(ep->cq, ep, &req, &tid);
+	if (rc != GNI_RC_SUCCESS) {
+		free(copy);
+		return rc;
+	}
+	arg = slot_put(ep, s->tx.sent, copy ? copy->payload : assemble(m, s->assembly), length,
+		       m->tag);
+	slot_event(ep, &arg, m->msg_id, tid);
 	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
-	if (arg.src_cq)
-		ugni_cq_posted(ep->cq, tid, true, rc);
+	ugni_cq_posted(ep->cq, tid, true, rc);
 	return rc;
 }
 
@@ -298,16 +377,22 @@ static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
 	return_credits(ep);
 	credits = kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox);
 	if (credits <= 0) {
-		__atomic_add_fetch(&ep->nic->stat[GNI_STAT_SMSG_MBOX_CREDITS_STALL], !credits,
-				   __ATOMIC_RELAXED);
+		if (!credits)
+			ugni_count(ep->nic, GNI_STAT_SMSG_MBOX_CREDITS_STALL);
 		return ugni_bad(GNI_RC_NOT_DONE, "%s", credits ?
 				"the credit word of the mailbox is damaged" :
 				"there are no credits: the peer has not consumed enough");
 	}
-	rc = send_slot(ep, m, (u32)length);
+	if (ugni_cq_tells(ep->cq))
+		rc = send_slot(ep, m, (u32)length);
+	else
+		rc = send_silent(ep, m, (u32)length);
 	if (rc == GNI_RC_SUCCESS)
 		s->tx.sent++;
-	return transient(rc) ? ugni_bad(GNI_RC_NOT_DONE, "no room for a message more now") : rc;
+	if (!transient(rc))
+		return rc;
+	ugni_count(ep->nic, GNI_STAT_SMSG_REQ_STALL);
+	return ugni_bad(GNI_RC_NOT_DONE, "there is no room for a message more now");
 }
 
 static gni_return_t smsg_send_on(gni_ep_handle_t ep_hndl, const struct smsg_out *m)
@@ -358,6 +443,117 @@ UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
 	};
 
 	return ugni_end(smsg_send_on(ep_hndl, &m));
+}
+
+/* --- sending again -------------------------------------------------------------------- */
+
+/*
+ * Is a message there although its way failed: then only the answer was lost.
+ *
+ * Return: GNI_RC_SUCCESS if it is; GNI_RC_NOT_DONE if not, as far as can be told;
+ * GNI_RC_TRANSACTION_ERROR if the way to ask fails too; what the driver says.
+ */
+static gni_return_t arrived(const struct gni_ep *ep, const struct smsg_copy *copy)
+{
+	struct ugni_smsg *s = ep->smsg;
+	u64 *word = (u64 *)((char *)s->mbox + KGNI_SMSG_SCRATCH);
+	struct kgni_ioc_post arg = {
+		.type = GNI_POST_FMA_GET,
+		.flags = KGNI_POST_REPORT,
+		.remote_pe = ep->remote_pe,
+		.remote_addr = s->remote_mbox + kgni_smsg_slot(&s->geom, copy->n),
+		.remote = s->remote,
+		.local_addr = (uintptr_t)word,
+		.local = s->local,
+		.length = sizeof(*word),
+	};
+	gni_return_t rc;
+
+	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) >= 0 && s->tx.acked > copy->n)
+		return GNI_RC_SUCCESS;
+	core_store(word, 0);
+	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	return core_load(word) == kgni_smsg_word(copy->n, copy->length, copy->tag) ?
+	       GNI_RC_SUCCESS : GNI_RC_NOT_DONE;
+}
+
+static gni_return_t put_again(struct gni_ep *ep, struct smsg_copy *copy, u32 tid)
+{
+	struct kgni_ioc_post arg;
+
+	ugni_count(ep->nic, GNI_STAT_SMSG_RETRANS_COUNT);
+	copy->late = true;
+	arg = slot_put(ep, copy->n, copy->payload, copy->length, copy->tag);
+	slot_event(ep, &arg, copy->msg_id, tid);
+	return ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+}
+
+static enum ugni_again send_again(struct gni_cq *cq, struct gni_ep *ep, struct smsg_copy *copy,
+				  u32 tid)
+{
+	gni_return_t rc;
+
+	while (ugni_cq_try(cq, tid, core_load(&ep->nic->max_retrans))) {
+		rc = arrived(ep, copy);
+		if (rc == GNI_RC_SUCCESS)
+			return UGNI_AGAIN_ARRIVED;
+		/* A mailbox whose handle is not known here can be asked nothing. */
+		if (rc == GNI_RC_NOT_DONE || rc == GNI_RC_INVALID_PARAM)
+			rc = put_again(ep, copy, tid);
+		if (rc == GNI_RC_SUCCESS)
+			return UGNI_AGAIN_SENT;
+		if (rc != GNI_RC_TRANSACTION_ERROR && !transient(rc))
+			break;
+		ugni_count(ep->nic, GNI_STAT_SMSG_RETRANS_STALL);
+	}
+	return UGNI_AGAIN_FAILED;
+}
+
+/*
+ * The messages after one that came late were announced while nobody could take
+ * them. A receiver may take one for each event: announce them once more, by what
+ * tells of credits.
+ */
+static void announce_later(const struct gni_ep *ep, const struct smsg_copy *copy)
+{
+	u64 n;
+
+	if (!copy->late)
+		return;
+	for (n = copy->n + 1; n < ep->smsg->tx.sent; n++)
+		put_credits(ep);
+}
+
+/**
+ * ugni_smsg_again - a message's way failed, or an earlier one did and it arrived
+ * @cq: queue that the entry is of
+ * @ep: endpoint that the message was sent on, which may have gone
+ * @entry: the entry
+ *
+ * Context: any, no locks.
+ * Return: what became of the message; unless it is UGNI_AGAIN_SENT the request
+ * is still to be ended.
+ */
+enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry)
+{
+	enum ugni_again what = UGNI_AGAIN_FAILED;
+	u32 tid = (u32)kgni_cqe_tid(entry);
+	struct smsg_copy *copy;
+
+	if (!ugni_ep_lock(ep))
+		return what;
+	copy = ugni_cq_hold(cq, ep, tid);
+	if (copy) {
+		what = kgni_cqe_status(entry) == KGNI_ST_OK ? UGNI_AGAIN_ARRIVED :
+		       send_again(cq, ep, copy, tid);
+		if (what == UGNI_AGAIN_ARRIVED)
+			announce_later(ep, copy);
+		ugni_cq_let_go(cq);
+	}
+	ugni_unlock(ep);
+	return what;
 }
 
 /* --- receiving ---------------------------------------------------------------------- */

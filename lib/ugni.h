@@ -204,14 +204,19 @@ static inline void ugni_unlock(void *obj)
  * @live: in use
  * @smsg: a short message
  * @async: the driver's answer comes before the transaction is done
+ * @copy: a short message as it was sent, if it may be sent again; freed with
+ *	the request
+ * @tries: how often it was sent again
  * @mode: GNI_CQMODE_LOCAL_EVENT, GNI_CQMODE_GLOBAL_EVENT: as posted
  * @seen: those of @mode that were handed out and not yet asked about
  */
 struct ugni_req {
 	gni_post_descriptor_t *descr;
 	struct gni_ep *ep;
+	void *copy;
 	u32 next;
 	u16 gen;
+	u16 tries;
 	bool live;
 	bool smsg;
 	bool async;
@@ -378,6 +383,11 @@ static inline bool ugni_away(const struct gni_nic *nic)
 /* What is wrong then. */
 #define UGNI_AWAY	"the domain is at a checkpoint, GNI_CdmResume() was not called"
 
+static inline void ugni_count(struct gni_nic *nic, gni_statistic_t stat)
+{
+	__atomic_add_fetch(&nic->stat[stat], 1, __ATOMIC_RELAXED);
+}
+
 /* cdm.c */
 gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info);
 
@@ -388,6 +398,9 @@ void ugni_ep_destroy_all(const struct gni_nic *nic);
 gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ugni_req *what,
 			   u32 *tid);
 void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc);
+void *ugni_cq_hold(struct gni_cq *cq, const struct gni_ep *ep, u32 tid);
+void ugni_cq_let_go(struct gni_cq *cq);
+bool ugni_cq_try(struct gni_cq *cq, u32 tid, u32 max);
 void ugni_cq_settle(struct gni_cq *cq);
 void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
@@ -403,8 +416,16 @@ static inline bool ugni_cq_tells(const struct gni_cq *cq)
 	return cq && cq->ring.ring;
 }
 
+/* What became of a short message whose way failed. */
+enum ugni_again {
+	UGNI_AGAIN_FAILED,
+	UGNI_AGAIN_SENT,	/* there will be another event */
+	UGNI_AGAIN_ARRIVED,
+};
+
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);
+enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry);
 
 /* info.c */
 void ugni_control_close_all(void);

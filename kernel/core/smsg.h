@@ -6,6 +6,8 @@
  * A mailbox is memory of the receiver:
  *	0	credit word (u64): how many messages the *peer* has consumed of
  *		those that this side sent; the peer puts it here
+ *	8	scratch word (u64) of the mailbox's owner, who fetches a slot
+ *		word of the peer's mailbox to it
  *	64	slots, one a credit, each a multiple of 64 bytes:
  *		0	slot word (u64), see below; written last
  *		8	the message: header, then data
@@ -14,6 +16,12 @@
  * so a slot is empty for the receiver while it holds zero (never used) or the
  * word of message n - credits. Anything else means that the mailbox is
  * damaged.
+ *
+ * A put of message n may be repeated, whether or not it arrived before, as long
+ * as the sender has not been told that n was consumed: it stores what is there,
+ * or what the receiver has done with. A receiver that changes messages in place
+ * may find the current one as it was, so see if the slot word is there first.
+ * Message n + 1 is not looked at before n is consumed.
  *
  * The sender may have @credits messages out that the peer has not consumed.
  * The receiver returns credits when half of them are due, so a sender that ran
@@ -27,6 +35,7 @@
 
 #include "core.h"
 
+#define KGNI_SMSG_SCRATCH	8
 #define KGNI_SMSG_SLOTS_OFFSET	64
 #define KGNI_SMSG_PAYLOAD	8
 #define KGNI_SMSG_ALIGN		64

@@ -60,6 +60,11 @@ static u64 likely_event(void)
 		return e ^ 1ULL << input_below(input, 64);
 	case 2:
 		return kgni_cqe_done(kgni_cqe_post(0, how >> 2), KGNI_CQE_FMA, input_u8(input) & 1);
+	case 3:
+		if (how & 4)
+			return kgni_cqe_done(kgni_cqe_smsg(how, how >> 3, KGNI_CQE_SMSG),
+					     KGNI_CQE_FMA, KGNI_ST_LINK);
+		break;
 	}
 	return input_edge(input);
 }
@@ -128,14 +133,17 @@ static void write_mbox(void)
 /* Puts end where they may: else ASan finds them in fake_put(). */
 static void in_post(const struct kgni_ioc_post *a)
 {
-	u64 offset;
+	u64 offset, n = a->sync_value & (KGNI_SMSG_VALID - 1);
 
 	if (!(a->flags & KGNI_POST_SMSG))
 		return;
 	offset = a->sync_addr - (uintptr_t)remote_mbox;
 	check(offset < kgni_smsg_size(&geom), "offset %llu", (unsigned long long)offset);
-	check(!offset || offset == kgni_smsg_slot(&geom, sent), "offset %llu",
-	      (unsigned long long)offset);
+	/* The next message, or one sent again whose slot has no later one. */
+	check(!offset || (n <= sent && n + geom.credits >= sent &&
+			  offset == kgni_smsg_slot(&geom, n)),
+	      "message %llu of %llu at offset %llu", (unsigned long long)n,
+	      (unsigned long long)sent, (unsigned long long)offset);
 	check(a->length <= geom.maxsize, "%llu bytes", (unsigned long long)a->length);
 }
 
@@ -271,7 +279,7 @@ static gni_smsg_attr_t attr(void *mem)
 	gni_smsg_attr_t a;
 
 	memset(&a, 0, sizeof(a));
-	a.msg_type = GNI_SMSG_TYPE_MBOX;
+	a.msg_type = geom.credits & 1 ? GNI_SMSG_TYPE_MBOX : GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT;
 	a.msg_buffer = mem;
 	a.buff_size = kgni_smsg_size(&geom);
 	a.mbox_maxcredit = geom.credits;

@@ -3,7 +3,8 @@
  * A driver for tests of the library: it stands in for lib/sys.c, and all of
  * its peers are in this process, so remote addresses are plain addresses and
  * a memory handle's qword1 is the id of the queue behind the region. It carries
- * out FMA puts and CQ writes; other posts it only answers.
+ * out FMA puts, CQ writes, and gets with KGNI_POST_REPORT; other posts it only
+ * answers.
  */
 #ifndef _KGNI_FAKE_DRIVER_H
 #define _KGNI_FAKE_DRIVER_H
@@ -15,6 +16,9 @@
 #include <unistd.h>
 
 #define FAKE_FD		1000
+/* What in_link() may answer. */
+#define FAKE_LOST	1	/* nothing arrives */
+#define FAKE_ACK_LOST	2	/* all of it arrives, and nobody knows */
 #define FAKE_CQS	64
 
 struct fake_cq {
@@ -46,6 +50,7 @@ static struct {
 	int dgram_answer;
 	void (*in_post)(const struct kgni_ioc_post *arg);
 	void (*in_wait)(void);
+	int (*in_link)(const struct kgni_ioc_post *arg);	/* does its way fail */
 	struct fake_cq cq[FAKE_CQS];
 } fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .devices = 1, .abi = KGNI_ABI_VERSION };
 
@@ -183,6 +188,11 @@ static inline int fake_cq_wait(struct kgni_ioc_cq_wait *a)
 /* The put itself; two ends of a channel see it as they would the driver's. */
 static inline void fake_put(const struct kgni_ioc_post *a)
 {
+	if (a->type == GNI_POST_FMA_GET && a->flags & KGNI_POST_REPORT)
+		memcpy((void *)(uintptr_t)a->local_addr, (void *)(uintptr_t)a->remote_addr,
+		       a->length);
+	if (a->type != GNI_POST_FMA_PUT && a->type != GNI_POST_FMA_PUT_W_SYNCFLAG)
+		return;
 	if (a->length)
 		memcpy((void *)(uintptr_t)a->remote_addr, (void *)(uintptr_t)a->local_addr,
 		       a->length);
@@ -190,12 +200,12 @@ static inline void fake_put(const struct kgni_ioc_post *a)
 		core_store_release((u64 *)(uintptr_t)a->sync_addr, a->sync_value);
 }
 
-static inline void fake_events(const struct kgni_ioc_post *a)
+static inline void fake_events(const struct kgni_ioc_post *a, int link)
 {
 	enum kgni_cqe_source source = a->type <= GNI_POST_RDMA_GET ? KGNI_CQE_BTE : KGNI_CQE_FMA;
-	u64 entry = kgni_cqe_done(a->src_event, source, fake.post_status);
+	u64 entry = kgni_cqe_done(a->src_event, source, link ? KGNI_ST_LINK : fake.post_status);
 
-	if (a->cq_mode & GNI_CQMODE_REMOTE_EVENT && !fake.post_status)
+	if (a->cq_mode & GNI_CQMODE_REMOTE_EVENT && !fake.post_status && link != FAKE_LOST)
 		fake_push((u32)a->remote.qword1,
 			  kgni_cqe_remote(a->remote_event, a->type, a->flags & KGNI_POST_SMSG ?
 					  KGNI_CQE_SMSG : KGNI_CQE_POST));
@@ -207,16 +217,19 @@ static inline void fake_events(const struct kgni_ioc_post *a)
 
 static inline int fake_post(const struct kgni_ioc_post *a)
 {
+	int link;
+
 	if (fake.in_post)
 		fake.in_post(a);
 	fake.last = *a;
 	if (fake.post_answer)
 		return fake.post_answer;
-	if (a->type == GNI_POST_FMA_PUT || a->type == GNI_POST_FMA_PUT_W_SYNCFLAG)
+	link = fake.in_link ? fake.in_link(a) : 0;
+	if (link != FAKE_LOST)
 		fake_put(a);
 	if (!fake.post_silent)
-		fake_events(a);
-	return GNI_RC_SUCCESS;
+		fake_events(a, link);
+	return link && a->flags & KGNI_POST_REPORT ? GNI_RC_TRANSACTION_ERROR : GNI_RC_SUCCESS;
 }
 
 static inline int fake_info(int fd, struct kgni_ioc_info *info)
@@ -332,6 +345,7 @@ static inline void fake_side(struct fake_side *s, u32 modes, u32 entries)
 	fake.attach_answer = 0;
 	fake.in_post = NULL;
 	fake.in_wait = NULL;
+	fake.in_link = NULL;
 	ok(GNI_CdmCreate(11, GNI_FIND_ALLOC_PTAG, 99, modes, &s->cdm));
 	ok(GNI_CdmAttach(s->cdm, 0, &pe, &s->nic));
 	ok(GNI_CqCreate(s->nic, entries, 0, GNI_CQ_BLOCKING, NULL, NULL, &s->cq));

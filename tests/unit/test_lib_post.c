@@ -295,7 +295,7 @@ static void consume_early(const struct kgni_ioc_post *arg)
 	gni_cq_entry_t e;
 
 	fake.in_post = NULL;
-	fake_events(arg);
+	fake_events(arg, 0);
 	ok(GNI_CqGetEvent(early.cq, &e));
 	ok(GNI_GetCompleted(early.cq, e, &early_descr));
 	memset(early_descr, 0, sizeof(*early_descr));
@@ -315,6 +315,35 @@ static void test_early_event(void **state)
 	fake_side_end(&early);
 }
 
+/* RDMA posts that the driver has no room for are counted, no others. */
+static void test_counted(void **state)
+{
+	gni_post_descriptor_t d = { .type = GNI_POST_RDMA_PUT };
+	struct fake_side s;
+	u32 i, value;
+
+	(void)state;
+	fake_side(&s, 0, 4);
+	fake.post_answer = GNI_RC_ERROR_RESOURCE;
+	for (i = 0; i < 3; i++)
+		assert_int_equal(GNI_PostRdma(s.ep, &d), GNI_RC_ERROR_RESOURCE);
+	d.type = GNI_POST_FMA_PUT;
+	assert_int_equal(GNI_PostFma(s.ep, &d), GNI_RC_ERROR_RESOURCE);
+	fake.post_answer = GNI_RC_INVALID_PARAM;
+	d.type = GNI_POST_RDMA_GET;
+	assert_int_equal(GNI_PostRdma(s.ep, &d), GNI_RC_INVALID_PARAM);
+	fake.post_answer = 0;
+	ok(GNI_PostRdma(s.ep, &d));
+	for (i = 0; i < GNI_NUM_STATS; i++) {
+		ok(GNI_GetNicStat(s.nic, (gni_statistic_t)i, &value));
+		assert_int_equal(value, i == GNI_STAT_FLBTE_TXD_NONE ? 3 : 0);
+	}
+	ok(GNI_ResetNicStat(s.nic, GNI_STAT_FLBTE_TXD_NONE));
+	ok(GNI_GetNicStat(s.nic, GNI_STAT_FLBTE_TXD_NONE, &value));
+	assert_int_equal(value, 0);
+	fake_side_end(&s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -326,6 +355,7 @@ int main(void)
 		cmocka_unit_test(test_event_values),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_early_event),
+		cmocka_unit_test(test_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

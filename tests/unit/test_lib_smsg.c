@@ -340,13 +340,20 @@ static void test_requests(void **state)
 {
 	struct channel a, b;
 	gni_cq_entry_t e;
-	u32 i;
+	u32 i, stalls;
 
 	(void)state;
 	connect_pair(&a, &b, 100, 64);
 	for (i = 0; i < 64; i++)
 		ok(send_number(&a, i));
 	assert_int_equal(send_number(&a, i), GNI_RC_NOT_DONE);
+	ok(GNI_GetNicStat(a.side.nic, GNI_STAT_SMSG_REQ_STALL, &stalls));
+	assert_int_equal(stalls, 1);
+	fake.post_answer = -ENOMEM;
+	assert_int_equal(send_number(&b, i), GNI_RC_NOT_DONE);
+	fake.post_answer = 0;
+	ok(GNI_GetNicStat(b.side.nic, GNI_STAT_SMSG_REQ_STALL, &stalls));
+	assert_int_equal(stalls, 1);
 	assert_int_equal(GNI_EpUnbind(a.side.ep), GNI_RC_NOT_DONE);
 	ok(GNI_CqGetEvent(a.side.cq, &e));
 	ok(send_number(&a, i));
@@ -487,6 +494,432 @@ static void test_threads(void **state)
 	channel_end(&b);
 }
 
+/* --- ways that fail --------------------------------------------------------------------- */
+
+static u64 link_seed;
+static u32 link_percent;
+static u32 link_puts;
+
+static int bad_link(const struct kgni_ioc_post *arg)
+{
+	link_puts += !!arg->src_cq;
+	if (unit_below(&link_seed, 100) >= link_percent)
+		return 0;
+	return unit_below(&link_seed, 2) ? FAKE_LOST : FAKE_ACK_LOST;
+}
+
+static int dead_link(const struct kgni_ioc_post *arg)
+{
+	link_puts += !!arg->src_cq;
+	return FAKE_LOST;
+}
+
+static void break_link(int (*link)(const struct kgni_ioc_post *arg), u32 percent)
+{
+	fake.in_link = link;
+	link_percent = percent;
+	link_seed = percent;
+	link_puts = 0;
+}
+
+static u32 nic_stat(struct channel *c, gni_statistic_t stat)
+{
+	u32 value;
+
+	ok(GNI_GetNicStat(c->side.nic, stat, &value));
+	return value;
+}
+
+/* Take what events there are; each is of the next message. */
+static void drain_sent(struct channel *c, u32 *events)
+{
+	gni_cq_entry_t e;
+	gni_return_t rc;
+
+	while ((rc = GNI_CqGetEvent(c->side.cq, &e)) != GNI_RC_NOT_DONE) {
+		assert_int_equal(rc, GNI_RC_SUCCESS);
+		assert_true(GNI_CQ_STATUS_OK(e));
+		(*events)++;
+	}
+}
+
+/*
+ * All arrive once and in order, each is told of once, and what the receiver
+ * makes of a message in place stays, though the sender may believe it lost.
+ */
+static void lossy(u16 credits, u32 percent)
+{
+	u32 sent = 0, got = 0, events = 0;
+	struct channel a, b;
+	char text[MAXSIZE];
+	char *msg;
+
+	connect_pair(&a, &b, credits, MAXSIZE);
+	ok(GNI_SmsgSetMaxRetrans(a.side.nic, 1000));
+	ok(GNI_SmsgSetMaxRetrans(b.side.nic, 1000));
+	break_link(bad_link, percent);
+	while (got < 5000) {
+		memset(text, (int)(sent % 255), sizeof(text));
+		while (sent < 5000 && GNI_SmsgSend(a.side.ep, &sent, sizeof(sent), text,
+						   1 + sent % 500, sent) == GNI_RC_SUCCESS)
+			memset(text, (int)(++sent % 255), sizeof(text));
+		if (sent % 3)
+			drain_sent(&a, &events);
+		while (GNI_SmsgGetNext(b.side.ep, (void **)&msg) == GNI_RC_SUCCESS) {
+			assert_int_equal(*(u32 *)msg, got);
+			assert_int_equal(msg[4], (char)(got % 255));
+			assert_int_equal(msg[4 + got % 500], (char)(got % 255));
+			memset(msg, 0x77, 5 + got % 500);
+			drain_sent(&a, &events);
+			assert_int_equal(msg[0], 0x77);
+			assert_int_equal(msg[4 + got % 500], 0x77);
+			ok(GNI_SmsgRelease(b.side.ep));
+			got++;
+		}
+		drain_sent(&a, &events);
+	}
+	drain_sent(&a, &events);
+	assert_int_equal(events, 5000);
+	assert_int_equal(GNI_SmsgGetNext(b.side.ep, (void **)&msg), GNI_RC_NOT_DONE);
+	assert_int_equal(link_puts, 5000 + nic_stat(&a, GNI_STAT_SMSG_RETRANS_COUNT));
+	assert_true(!percent == (link_puts == 5000));
+	ok(GNI_EpUnbind(a.side.ep));
+	fake.in_link = NULL;
+	channel_end(&a);
+	channel_end(&b);
+}
+
+static void test_lossy(void **state)
+{
+	(void)state;
+	lossy(1, 20);
+	lossy(2, 50);
+	lossy(7, 20);
+	lossy(60, 10);
+	lossy(7, 0);
+}
+
+static int fail_how, fail_which;
+
+/* One put fails, counted from 0: of messages only, or of credits only. */
+static int fail_message(const struct kgni_ioc_post *arg)
+{
+	return arg->src_cq && link_puts++ == (u32)fail_which ? fail_how : 0;
+}
+
+static int fail_credits(const struct kgni_ioc_post *arg)
+{
+	return arg->type == GNI_POST_FMA_PUT_W_SYNCFLAG && !arg->src_cq &&
+	       link_puts++ < (u32)fail_which ? fail_how : 0;
+}
+
+static u32 count_events(struct channel *c)
+{
+	gni_cq_entry_t e;
+	u32 n = 0;
+
+	while (GNI_CqGetEvent(c->rx_cq, &e) == GNI_RC_SUCCESS)
+		n++;
+	return n;
+}
+
+/* A receiver may take one message for each event: there is one when it can. */
+static void test_announced(void **state)
+{
+	struct channel a, b;
+	u32 i, events = 0;
+	void *msg;
+
+	(void)state;
+	connect_pair(&a, &b, 4, 64);
+	break_link(fail_message, 0);
+	fail_how = FAKE_LOST;
+	fail_which = 0;
+	for (i = 0; i < 4; i++)
+		ok(send_number(&a, i));
+	assert_int_equal(count_events(&b), 3);
+	assert_int_equal(GNI_SmsgGetNext(b.side.ep, &msg), GNI_RC_NOT_DONE);
+	drain_sent(&a, &events);
+	assert_int_equal(events, 4);
+	assert_int_equal(count_events(&b), 4);
+	for (i = 0; i < 4; i++)
+		expect_number(&b, i);
+	channel_end(&a);
+	channel_end(&b);
+}
+
+/* The receiver took the message, and its slot has the next one by now. */
+static void test_slot_reused(void **state)
+{
+	struct channel a, b;
+	u32 events = 0;
+
+	(void)state;
+	connect_pair(&a, &b, 1, 64);
+	break_link(fail_message, 0);
+	fail_how = FAKE_ACK_LOST;
+	fail_which = 0;
+	ok(send_number(&a, 0));
+	expect_number(&b, 0);
+	ok(send_number(&a, 1));
+	drain_sent(&a, &events);
+	assert_int_equal(events, 2);
+	assert_int_equal(link_puts, 2);
+	expect_number(&b, 1);
+	channel_end(&a);
+	channel_end(&b);
+}
+
+/* A sender gets its credits though the receiver does nothing more. */
+static void test_credits_lost(void **state)
+{
+	const int how[] = { FAKE_LOST, FAKE_ACK_LOST };
+	struct channel a, b;
+	u32 i, k, events = 0;
+	void *msg;
+
+	(void)state;
+	for (k = 0; k < 2; k++) {
+		connect_pair(&a, &b, 2, 64);
+		ok(GNI_SmsgSetMaxRetrans(b.side.nic, 5));
+		fail_how = how[k];
+		fail_which = 5;
+		ok(send_number(&a, 0));
+		expect_number(&b, 0);
+		break_link(fail_credits, 0);
+		ok(send_number(&a, 1));
+		expect_number(&b, 1);
+		assert_int_equal(link_puts, 6);
+		for (i = 2; i < 4; i++)
+			ok(send_number(&a, i));
+		/* Too often: then with whatever the receiver does next. */
+		fail_which = 6;
+		expect_number(&b, 2);
+		link_puts = 0;
+		expect_number(&b, 3);
+		assert_int_equal(link_puts, 6);
+		fake.in_link = NULL;
+		assert_int_equal(GNI_SmsgGetNext(b.side.ep, &msg), GNI_RC_NOT_DONE);
+		for (i = 4; i < 6; i++)
+			ok(send_number(&a, i));
+		drain_sent(&a, &events);
+		channel_end(&a);
+		channel_end(&b);
+	}
+	assert_int_equal(events, 12);
+}
+
+/* Given up after so many tries, and told with the message's own event. */
+static void test_given_up(void **state)
+{
+	const u16 tries[] = { 0, 1, 10 };
+	struct channel a, b;
+	gni_cq_entry_t e;
+	char text[256];
+	u32 i, flag;
+
+	(void)state;
+	for (i = 0; i < ARRAY_SIZE(tries); i++) {
+		connect_pair(&a, &b, 4, 64);
+		ok(GNI_SmsgSetMaxRetrans(a.side.nic, tries[i]));
+		break_link(dead_link, 0);
+		ok(send_number(&a, 0xabcdef00 + i));
+		assert_int_equal(GNI_EpUnbind(a.side.ep), GNI_RC_NOT_DONE);
+		assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_TRANSACTION_ERROR);
+		assert_int_equal(GNI_CQ_GET_MSG_ID(e), 0xabcdef00 + i);
+		assert_int_equal(GNI_CQ_GET_TYPE(e), GNI_CQ_EVENT_TYPE_SMSG);
+		ok(GNI_CqErrorRecoverable(e, &flag));
+		assert_int_equal(flag, 1);
+		ok(GNI_CqErrorStr(e, text, sizeof(text)));
+		assert_string_equal(text, "connection to the remote node failed");
+		assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_NOT_DONE);
+		assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_STALL), tries[i]);
+		ok(GNI_EpUnbind(a.side.ep));
+		channel_end(&a);
+		channel_end(&b);
+	}
+}
+
+static int lose_puts(const struct kgni_ioc_post *arg)
+{
+	link_puts += !!arg->src_cq;
+	return arg->src_cq ? FAKE_LOST : 0;
+}
+
+/* Every put fails: each is tried just as often as was said, all others go. */
+static void test_counted(void **state)
+{
+	struct channel a, b;
+	gni_cq_entry_t e;
+	u32 i;
+
+	(void)state;
+	connect_pair(&a, &b, 4, 64);
+	for (i = 1; i < 4; i++) {
+		ok(GNI_SmsgSetMaxRetrans(a.side.nic, (u16)i));
+		ok(GNI_ResetNicStat(a.side.nic, GNI_STAT_SMSG_RETRANS_COUNT));
+		break_link(lose_puts, 0);
+		ok(send_number(&a, i));
+		assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_TRANSACTION_ERROR);
+		assert_int_equal(link_puts, 1 + i);
+		assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_COUNT), i);
+		assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_STALL), 0);
+	}
+	/* Other mailboxes do not try again, and no other error is tried again. */
+	fake.in_link = NULL;
+	fake.post_status = KGNI_ST_MDD_INVALID;
+	link_puts = 0;
+	ok(send_number(&a, 4));
+	assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_TRANSACTION_ERROR);
+	assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_COUNT), 3);
+	fake.post_status = 0;
+	ok(GNI_EpUnbind(a.side.ep));
+	ok(GNI_EpBind(a.side.ep, 7, 22));
+	a.attr.msg_type = GNI_SMSG_TYPE_MBOX;
+	ok(GNI_SmsgInit(a.side.ep, &a.attr, &a.attr));
+	break_link(lose_puts, 0);
+	ok(send_number(&a, 5));
+	assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_TRANSACTION_ERROR);
+	assert_int_equal(link_puts, 1);
+	channel_end(&a);
+	channel_end(&b);
+}
+
+static int lose_once(const struct kgni_ioc_post *arg)
+{
+	link_puts += !!arg->src_cq;
+	return link_puts == 1 && arg->src_cq ? FAKE_LOST : 0;
+}
+
+static u32 refusals;
+
+static void refuse_again(const struct kgni_ioc_post *arg)
+{
+	fake.post_answer = link_puts && arg->src_cq && refusals ? -ENOMEM : 0;
+	refusals -= !!fake.post_answer;
+}
+
+/* The driver has no room for the second try, nor the third. */
+static void test_refused_again(void **state)
+{
+	struct channel a, b;
+	gni_cq_entry_t e;
+
+	(void)state;
+	connect_pair(&a, &b, 4, 64);
+	break_link(lose_once, 0);
+	fake.in_post = refuse_again;
+	refusals = 2;
+	ok(send_number(&a, 1));
+	ok(GNI_CqGetEvent(a.side.cq, &e));
+	assert_int_equal(refusals, 0);
+	assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_COUNT), 3);
+	assert_int_equal(nic_stat(&a, GNI_STAT_SMSG_RETRANS_STALL), 2);
+	expect_number(&b, 1);
+	channel_end(&a);
+	channel_end(&b);
+}
+
+static u32 handled;
+
+static void count_handled(gni_cq_entry_t *entry, void *context)
+{
+	assert_ptr_equal(context, &handled);
+	assert_true(GNI_CQ_STATUS_OK(*entry));
+	handled++;
+}
+
+/* Who waits, or has a handler, sees one event a message too. */
+static void test_waiters(void **state)
+{
+	gni_ep_handle_t ep;
+	gni_cq_handle_t cq;
+	struct channel a, b;
+	gni_cq_entry_t e;
+	u32 which, i;
+
+	(void)state;
+	channel(&a, 4, 64);
+	channel(&b, 4, 64);
+	ok(GNI_CqCreate(a.side.nic, 8, 0, GNI_CQ_BLOCKING, count_handled, &handled, &cq));
+	ok(GNI_EpCreate(a.side.nic, cq, &ep));
+	ok(GNI_EpBind(ep, 7, 22));
+	ok(GNI_SmsgInit(ep, &a.attr, &b.attr));
+	ok(GNI_SmsgInit(b.side.ep, &b.attr, &a.attr));
+	for (i = 0; i < 9; i++) {
+		break_link(lose_once, 0);
+		ok(GNI_SmsgSend(ep, &i, sizeof(i), NULL, 0, i));
+		switch (i % 3) {
+		case 0:
+			ok(GNI_CqWaitEvent(cq, 1000, &e));
+			break;
+		case 1:
+			ok(GNI_CqVectorWaitEvent(&cq, 1, 1000, &e, &which));
+			break;
+		default:
+			ok(GNI_CqVectorMonitor(&cq, 1, 1000, &which));
+			ok(GNI_CqGetEvent(cq, &e));
+			break;
+		}
+		assert_int_equal(GNI_CQ_GET_MSG_ID(e), i);
+		assert_int_equal(link_puts, 2);
+		assert_int_equal(handled, i + 1);
+		expect_number(&b, i);
+	}
+	channel_end(&a);
+	channel_end(&b);
+}
+
+/* The endpoint goes, or all of it, while a message might be sent again. */
+static void test_gone(void **state)
+{
+	struct channel a, b;
+	gni_cq_entry_t e;
+	u32 i;
+
+	(void)state;
+	for (i = 0; i < 3; i++) {
+		connect_pair(&a, &b, 4, 64);
+		break_link(dead_link, 0);
+		ok(send_number(&a, 1));
+		ok(send_number(&a, 2));
+		if (i < 2)
+			ok(GNI_EpDestroy(a.side.ep));
+		link_puts = 0;
+		if (!i) {
+			assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_TRANSACTION_ERROR);
+			assert_int_equal(GNI_CQ_GET_MSG_ID(e), 1);
+		}
+		if (i == 1)
+			ok(GNI_CqDestroy(a.side.cq));
+		assert_int_equal(link_puts, 0);
+		channel_end(&a);
+		channel_end(&b);
+	}
+}
+
+/* Four threads as above, and ways that fail. */
+static void test_lossy_threads(void **state)
+{
+	struct channel a, b;
+	pthread_t thread[4];
+	int i;
+
+	(void)state;
+	connect_pair(&a, &b, 7, 64);
+	ok(GNI_SmsgSetMaxRetrans(a.side.nic, 1000));
+	ok(GNI_SmsgSetMaxRetrans(b.side.nic, 1000));
+	break_link(bad_link, 20);
+	pthread_create(&thread[0], NULL, sender, &a);
+	pthread_create(&thread[1], NULL, sender, &b);
+	pthread_create(&thread[2], NULL, receiver, &a);
+	pthread_create(&thread[3], NULL, receiver, &b);
+	for (i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	channel_end(&a);
+	channel_end(&b);
+}
+
 static void test_settings(void **state)
 {
 	struct fake_side s;
@@ -528,6 +961,16 @@ int main(void)
 		cmocka_unit_test(test_self),
 		cmocka_unit_test(test_no_cq),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_lossy),
+		cmocka_unit_test(test_announced),
+		cmocka_unit_test(test_slot_reused),
+		cmocka_unit_test(test_credits_lost),
+		cmocka_unit_test(test_given_up),
+		cmocka_unit_test(test_counted),
+		cmocka_unit_test(test_refused_again),
+		cmocka_unit_test(test_waiters),
+		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_lossy_threads),
 		cmocka_unit_test(test_settings),
 	};
 

@@ -181,7 +181,8 @@ struct kgni_ioc_mem_deregister {
 
 /* flags of struct kgni_ioc_post */
 #define KGNI_POST_SMSG		0x1	/* the remote event is of type SMSG */
-#define KGNI_POST_FLAGS		0x1
+#define KGNI_POST_REPORT	0x2	/* FMA: GNI_RC_TRANSACTION_ERROR if the way failed */
+#define KGNI_POST_FLAGS		0x3
 
 /**
  * struct kgni_ioc_post - KGNI_IOC_POST: one transaction, of any kind

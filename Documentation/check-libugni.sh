@@ -1,0 +1,58 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Compares the tables in libugni.rst with gni_pub.h: each mode and statistic has
+# a row, and no other. Prints TAP.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+page=Documentation/libugni.rst
+header=include/gni_pub.h
+failed=0
+number=0
+
+# check NAME COMMAND...: one result, with what the command said if it failed.
+check()
+{
+	local name=$1 output
+
+	shift
+	number=$((number + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $number - $name"
+	else
+		echo "not ok $number - $name"
+		printf '%s\n' "$output" | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+# rows TITLE: names in the first column of the table under a title.
+rows()
+{
+	awk -v title="$1" '$0 == title { on = 1; next }
+		on && /^=+$/ { next }
+		on && /^[A-Z].*[a-z]$/ && seen { exit }
+		on && /^``[A-Z0-9_]+`` +(implemented|hint|refused|counts|0) / {
+			gsub("`", "", $1); print $1; seen = 1 }' "$page" | sort
+}
+
+modes()
+{
+	sed -n 's/^#define GNI_CDM_MODE_\([A-Z0-9_]*\)[[:space:]].*/\1/p' "$header" |
+		grep -v 'MASK$' | sort
+}
+
+statistics()
+{
+	sed -n 's/^\tGNI_STAT_\([A-Z0-9_]*\).*/\1/p' "$header" | sort
+}
+
+same()
+{
+	[ -n "$2" ] && diff <(printf '%s\n' "$1") <(printf '%s\n' "$2")
+}
+
+check "libugni.rst: modes" same "$(modes)" "$(rows 'Modes of a communication domain')"
+check "libugni.rst: statistics" same "$(statistics)" "$(rows 'Statistics')"
+echo "1..$number"
+exit "$failed"
