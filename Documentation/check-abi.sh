@@ -37,7 +37,7 @@ questions()
 	/* A post of this type that keeps the rules. */
 	static struct kgni_post_args good(unsigned int type, unsigned int amo)
 	{
-		return (struct kgni_post_args){ .type = type, .length = 64, .amo_cmd = amo };
+		return (struct kgni_post_args){ .type = type, .length = 8, .amo_cmd = amo };
 	}
 
 	/* The least length, and the least address, that the rules take. */
@@ -66,10 +66,10 @@ questions()
 		const struct kgni_post_rule *r = kgni_post_rule(n);
 		const char *engine = r->bte ? "BTE" : "FMA";
 
-		if (n == KGNI_POST_AMO && address_of(n, 0x055) == 8 && length_of(n, 0x055) == 8 &&
+		if (r->amo && address_of(n, 0x055) == 8 && length_of(n, 0x055) == 8 &&
 		    address_of(n, 0x254) == 4 && length_of(n, 0x254) == 4)
-			printf("rule %u %s %s if fetching %s operand operand\n", n, name, engine,
-			       r->empty ? "yes" : "no");
+			printf("rule %u %s %s %s %s operand operand\n", n, name, engine,
+			       r->local ? "yes" : "if fetching", r->empty ? "yes" : "no");
 		else if (n == KGNI_POST_CQWRITE)
 			printf("rule %u %s %s no unused unused unused\n", n, name, engine);
 		else
@@ -100,7 +100,7 @@ rows()
 		/^[A-Z].*$/ && NF >= 6 && $2 ~ /^0x/ { print "call", $1, $2, $3, $4, $5 }
 		/^[0-9]+ +[0-9]+ +[a-z_0-9]+/ && s { print "field", s, $1, $2, $3 }
 		/^[0-9]+ +KGNI_(CQE|ST)_/ { print "number", $1, $2 }
-		/^[0-9] +[A-Z_]+ +(FMA|BTE) / { $1 = $1; print "rule", $0 }' "$text"
+		/^[0-9]+ +[A-Z_]+ +(FMA|BTE) / { $1 = $1; print "rule", $0 }' "$text"
 }
 
 same()

@@ -3,10 +3,10 @@
  * Block transfer: RDMA posts, carried out by workers while the poster goes on.
  *
  * An attachment has KGNI_BTE_CHANNELS channels, or uses one of them in mode
- * GNI_CDM_MODE_BTE_SINGLE_CHANNEL. A channel runs its requests in order;
- * channels run side by side. A request with a fence starts when all before it
- * are done, and none after it starts until it is: while one waits, later ones
- * wait in @pending.
+ * GNI_CDM_MODE_BTE_SINGLE_CHANNEL, and for posts with an ordering delivery
+ * mode. A channel runs its requests in order; channels run side by side. A
+ * request with a fence starts when all before it are done, and none after it
+ * starts until it is: while one waits, later ones wait in @pending.
  *
  * A small post that finds nothing under way is done by its poster at once, as
  * if it had a fence: that costs less than to wake a worker.
@@ -49,12 +49,22 @@ static void kgni_bte_free(struct kgni_nic *nic, struct kgni_bte_req *req)
 	kgni_res_uncharge(nic->job, KGNI_RES_BTE);
 }
 
+/* What must arrive in the order it was posted goes one way. */
+static struct kgni_bte_chan *kgni_bte_choose(struct kgni_nic *nic, const struct kgni_xfer *x)
+{
+	struct kgni_bte *bte = &nic->bte;
+
+	if (nic->modes & GNI_CDM_MODE_BTE_SINGLE_CHANNEL ||
+	    x->arg.dlvr_mode & (KGNI_DLV_NO_ADAPT | KGNI_DLV_ORDERED_TAIL))
+		return &bte->chan[0];
+	return &bte->chan[bte->next++ % KGNI_BTE_CHANNELS];
+}
+
 /* Give a request to a channel. bte->lock is held. */
 static void kgni_bte_start(struct kgni_nic *nic, struct kgni_bte_req *req)
 {
+	struct kgni_bte_chan *chan = kgni_bte_choose(nic, &req->xfer);
 	struct kgni_bte *bte = &nic->bte;
-	bool single = nic->modes & GNI_CDM_MODE_BTE_SINGLE_CHANNEL;
-	struct kgni_bte_chan *chan = &bte->chan[single ? 0 : bte->next++ % KGNI_BTE_CHANNELS];
 
 	bte->inflight++;
 	bte->fenced = kgni_bte_fences(req);

@@ -65,6 +65,8 @@ static void kgni_cq_free(struct kref *ref)
 {
 	struct kgni_cq *cq = container_of(ref, struct kgni_cq, ref);
 
+	if (cq->notify)
+		eventfd_ctx_put(cq->notify);
 	kgni_cq_free_pages(cq);
 	kfree_rcu(cq, rcu);
 }
@@ -189,6 +191,35 @@ void kgni_cq_destroy_all(struct kgni_nic *nic)
 	xa_destroy(&nic->cqs);
 }
 
+/* Tell the completion channel, once for each time that it was asked to be told. */
+static void kgni_cq_notify(struct kgni_cq *cq)
+{
+	struct eventfd_ctx *notify;
+
+	notify = smp_load_acquire(&cq->notify);	/* pairs with kgni_cq_set_notify() */
+	if (notify && kgni_ring_notify_disarm(&cq->view))
+		eventfd_signal(notify, 1);
+}
+
+/* Something was put into the ring, or lost: who should know of it? */
+static void kgni_cq_alert(struct kgni_cq *cq, bool dropped)
+{
+	/* The push's barrier pairs with those of kgni_cq_sleep() and of arming. */
+	bool notify = core_load(&cq->view.ring->notify);
+	bool sleeper = wq_has_sleeper(&cq->wq);
+
+	if ((!notify && !sleeper) || kgni_ring_masked(&cq->view))
+		return;
+	if (!dropped && kgni_ring_count(&cq->view) <= cq->delay)
+		return;
+	if (notify)
+		kgni_cq_notify(cq);
+	if (sleeper) {
+		kgni_ring_disarm(&cq->view);
+		wake_up_all(&cq->wq);
+	}
+}
+
 /**
  * kgni_cq_push - deliver an event
  * @cq: the queue, referenced
@@ -198,21 +229,61 @@ void kgni_cq_destroy_all(struct kgni_nic *nic)
  * more events wait than its queue's delay allows.
  *
  * Context: any.
+ * Return: false if the event was dropped.
  */
-void kgni_cq_push(struct kgni_cq *cq, u64 entry)
+bool kgni_cq_push(struct kgni_cq *cq, u64 entry)
 {
 	bool dropped;
 
 	if (cq->mode & GNI_CQ_UNMANAGED)
-		return;
+		return true;
 	dropped = !kgni_ring_push(&cq->view, entry);
-	/* Its barrier pairs with the one in kgni_cq_sleep(). */
-	if (!wq_has_sleeper(&cq->wq))
-		return;
-	if (dropped || kgni_ring_count(&cq->view) > cq->delay) {
-		kgni_ring_disarm(&cq->view);
-		wake_up_all(&cq->wq);
+	kgni_cq_alert(cq, dropped);
+	return !dropped;
+}
+
+/* KGNI_IOC_CQ_WAKE: events may have come while nobody was to be woken. */
+long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg)
+{
+	struct kgni_cq *cq;
+
+	if (arg->reserved)
+		return -EINVAL;
+	cq = kgni_cq_find(nic, arg->id);
+	if (!cq) {
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+		return GNI_RC_INVALID_PARAM;
 	}
+	if (kgni_ring_ready(&cq->view))
+		kgni_cq_alert(cq, true);
+	kgni_cq_put(cq);
+	return GNI_RC_SUCCESS;
+}
+
+/* KGNI_IOC_CQ_NOTIFY. */
+long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg)
+{
+	struct kgni_cq *cq = kgni_cq_find(nic, arg->id);
+	struct eventfd_ctx *notify;
+	long rc = GNI_RC_SUCCESS;
+
+	if (!cq) {
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+		return GNI_RC_INVALID_PARAM;
+	}
+	notify = eventfd_ctx_fdget(arg->fd);
+	if (IS_ERR(notify)) {
+		rc = GNI_RC_INVALID_PARAM;
+		goto put;
+	}
+	/* A full barrier: who sees the pointer sees what is behind it. */
+	if (cmpxchg(&cq->notify, NULL, notify)) {
+		eventfd_ctx_put(notify);
+		rc = GNI_RC_INVALID_STATE;
+	}
+put:
+	kgni_cq_put(cq);
+	return rc;
 }
 
 static void kgni_cq_vma_open(struct vm_area_struct *vma)

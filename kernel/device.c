@@ -100,6 +100,7 @@ static long kgni_info(struct kgni_file *f, void *arg)
 	info->cpu = cpumask_first(cpu_online_mask);
 	info->version = GNI_VERSION;
 	info->revision = KGNI_REVISION;
+	info->ntt_gran = 1;
 	strscpy(info->build, "kgni " KGNI_VERSION, sizeof(info->build));
 	return GNI_RC_SUCCESS;
 }
@@ -136,6 +137,26 @@ static long kgni_do_cq_wait(struct kgni_file *f, void *arg)
 	return kgni_cq_wait(f->dev, arg);
 }
 
+static long kgni_do_cq_wake(struct kgni_file *f, void *arg)
+{
+	return kgni_cq_wake(f->nic, arg);
+}
+
+static long kgni_do_cq_notify(struct kgni_file *f, void *arg)
+{
+	return kgni_cq_set_notify(f->nic, arg);
+}
+
+static long kgni_do_mdd_block(struct kgni_file *f, void *arg)
+{
+	return kgni_mdd_set_block(f->nic, arg);
+}
+
+static long kgni_do_mem_next(struct kgni_file *f, void *arg)
+{
+	return kgni_mdd_next(f->nic, arg);
+}
+
 static long kgni_do_mem_register(struct kgni_file *f, void *arg)
 {
 	return kgni_mdd_register(f->nic, arg);
@@ -151,6 +172,11 @@ static long kgni_do_mem_deregister(struct kgni_file *f, void *arg)
 static long kgni_do_post(struct kgni_file *f, void *arg)
 {
 	return kgni_post(f->nic, arg);
+}
+
+static long kgni_do_post_chain(struct kgni_file *f, void *arg)
+{
+	return kgni_post_chain(f->nic, arg);
 }
 
 static long kgni_do_dgram_post(struct kgni_file *f, void *arg)
@@ -181,13 +207,18 @@ static const struct kgni_ioctl_desc {
 	bool needs_nic;
 } kgni_ioctls[] = {
 	{ KGNI_IOC_POST, kgni_do_post, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_POST_CHAIN, kgni_do_post_chain, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_WAIT, kgni_do_cq_wait, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_WAKE, kgni_do_cq_wake, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_TEST, kgni_do_dgram_test, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_PROBE, kgni_do_dgram_probe, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_POST, kgni_do_dgram_post, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_CANCEL, kgni_do_dgram_cancel, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_MEM_REGISTER, kgni_do_mem_register, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_MEM_DEREGISTER, kgni_do_mem_deregister, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_MDD_BLOCK, kgni_do_mdd_block, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_MEM_NEXT, kgni_do_mem_next, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_NOTIFY, kgni_do_cq_notify, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_DESTROY, kgni_do_cq_destroy, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_INFO, kgni_info },
@@ -205,9 +236,14 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_cq_create cq_create;
 	struct kgni_ioc_cq_destroy cq_destroy;
 	struct kgni_ioc_cq_wait cq_wait;
+	struct kgni_ioc_cq_wake cq_wake;
+	struct kgni_ioc_cq_notify cq_notify;
+	struct kgni_ioc_mdd_block mdd_block;
+	struct kgni_ioc_mem_next mem_next;
 	struct kgni_ioc_mem_register mem_register;
 	struct kgni_ioc_mem_deregister mem_deregister;
 	struct kgni_ioc_post post;
+	struct kgni_ioc_post_chain post_chain;
 	struct kgni_ioc_dgram_post dgram_post;
 	struct kgni_ioc_dgram_test dgram_test;
 	struct kgni_ioc_dgram_probe dgram_probe;

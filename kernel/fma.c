@@ -25,11 +25,16 @@ static_assert((int)KGNI_POST_FMA_PUT_W_SYNCFLAG == (int)GNI_POST_FMA_PUT_W_SYNCF
 static_assert((int)KGNI_POST_FMA_GET == (int)GNI_POST_FMA_GET);
 static_assert((int)KGNI_POST_AMO == (int)GNI_POST_AMO);
 static_assert((int)KGNI_POST_CQWRITE == (int)GNI_POST_CQWRITE);
+static_assert((int)KGNI_POST_FMA_GET_W_FLAG == (int)GNI_POST_FMA_GET_W_FLAG);
+static_assert((int)KGNI_POST_AMO_W_FLAG == (int)GNI_POST_AMO_W_FLAG);
 static_assert(KGNI_CQMODE_LOCAL == GNI_CQMODE_LOCAL_EVENT);
 static_assert(KGNI_CQMODE_GLOBAL == GNI_CQMODE_GLOBAL_EVENT);
 static_assert(KGNI_CQMODE_REMOTE == GNI_CQMODE_REMOTE_EVENT);
 static_assert(KGNI_RDMA_FENCE == GNI_RDMAMODE_FENCE);
 static_assert(KGNI_RDMA_GETWC_DIS == GNI_RDMAMODE_GETWC_DIS);
+static_assert(KGNI_DLV_NO_ADAPT == GNI_DLVMODE_NO_ADAPT);
+static_assert(KGNI_DLV_ORDERED_TAIL == GNI_DLVMODE_ORDERED_TAIL);
+static_assert(KGNI_FLAG_SIZE == GNI_FMA_FLAGGED_RESPONSE_SIZE);
 
 /* Puts up to this size need no memory but the stack. */
 #define KGNI_FMA_STACK	256
@@ -50,18 +55,21 @@ void kgni_xfer_release(struct kgni_xfer *x)
 		kgni_cq_put(x->src_cq);
 }
 
-static void kgni_event_remote(struct kgni_xfer *x)
+/* Return: false if the event found no room. */
+static bool kgni_event_remote(struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
 	bool smsg = a->flags & KGNI_POST_SMSG;
 
 	if (a->type == KGNI_POST_CQWRITE)
-		kgni_cq_push(x->remote->cq,
-			     kgni_cqe_remote(a->cqwrite_value, a->type, KGNI_CQE_POST));
-	else if (a->cq_mode & KGNI_CQMODE_REMOTE && x->remote->cq)
-		kgni_cq_push(x->remote->cq,
-			     kgni_cqe_remote(a->remote_event, a->type,
-					     smsg ? KGNI_CQE_SMSG : KGNI_CQE_POST));
+		return kgni_cq_push(x->remote->cq,
+				    kgni_cqe_remote(a->cqwrite_value, a->type, KGNI_CQE_POST));
+	if (!(a->cq_mode & KGNI_CQMODE_REMOTE) || !x->remote->cq)
+		return true;
+	/* A message is there, with its event or without, and will be found. */
+	return kgni_cq_push(x->remote->cq,
+			    kgni_cqe_remote(a->remote_event, a->type,
+					    smsg ? KGNI_CQE_SMSG : KGNI_CQE_POST)) || smsg;
 }
 
 static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, u64 local)
@@ -74,31 +82,42 @@ static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, 
 	kgni_cq_push(x->src_cq, kgni_cqe_done(entry, source, x->status));
 }
 
-/**
- * kgni_xfer_finish - deliver the events of a post that is done
- * @x: the post; its status says how it ended
- * @source: who did it
- *
- * A post that failed has its source events, and no remote one, unless all that
- * failed is the way back.
- *
- * Context: process.
- */
-void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source)
+static void kgni_finish_remote(struct kgni_xfer *x)
+{
+	if (x->status != KGNI_ST_OK)
+		return;
+	if (!kgni_event_remote(x))
+		x->status = KGNI_ST_REM_OVERRUN;
+	else if (x->far && kgni_link_ack_lost())
+		x->status = KGNI_ST_LINK;
+}
+
+static void kgni_finish_source(struct kgni_xfer *x, enum kgni_cqe_source source)
 {
 	u16 mode = x->arg.cq_mode;
 
-	if (x->status == KGNI_ST_OK) {
-		kgni_event_remote(x);
-		if (x->far && kgni_link_ack_lost())
-			x->status = KGNI_ST_LINK;
-	}
 	if (!x->src_cq)
 		return;
 	if (mode & KGNI_CQMODE_LOCAL)
 		kgni_event_source(x, source, KGNI_CQE_LOCAL);
 	if (mode & KGNI_CQMODE_GLOBAL)
 		kgni_event_source(x, source, 0);
+}
+
+/**
+ * kgni_xfer_finish - deliver the events of a post that is done
+ * @x: the post; its status says how it ended
+ * @source: who did it
+ *
+ * A post that failed has its source events, and no remote one, unless all that
+ * failed is the way back. One whose remote event was lost tells so.
+ *
+ * Context: process.
+ */
+void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source)
+{
+	kgni_finish_remote(x);
+	kgni_finish_source(x, source);
 }
 
 /**
@@ -184,26 +203,6 @@ static long kgni_fma_put_pieces(struct kgni_xfer *x, void *buf, size_t size)
 	return GNI_RC_SUCCESS;
 }
 
-static long kgni_fma_put_data(struct kgni_xfer *x)
-{
-	const struct kgni_ioc_post *a = &x->arg;
-	u8 small[KGNI_FMA_STACK];
-	size_t size = min_t(u64, a->length, KGNI_CHUNK);
-	void *buf;
-	long rc;
-
-	if (a->length <= sizeof(small))
-		return kgni_fma_put_pieces(x, small, sizeof(small));
-	if (a->length > size && fault_in_readable(u64_to_user_ptr(a->local_addr), a->length))
-		return GNI_RC_INVALID_PARAM;
-	buf = kvmalloc(size, GFP_KERNEL_ACCOUNT);
-	if (!buf)
-		return GNI_RC_ERROR_RESOURCE;
-	rc = kgni_fma_put_pieces(x, buf, size);
-	kvfree(buf);
-	return rc;
-}
-
 /* The flag: one 8-byte store that orders the data before it. */
 static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 value)
 {
@@ -218,18 +217,33 @@ static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 va
 	return KGNI_ST_OK;
 }
 
-static long kgni_fma_put(struct kgni_xfer *x)
+static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	long rc;
+	long rc = kgni_fma_put_pieces(x, buf, size);
 
-	if (a->length && !access_ok(u64_to_user_ptr(a->local_addr), a->length))
-		return GNI_RC_INVALID_PARAM;
-	rc = kgni_fma_put_data(x);
 	if (rc || x->status != KGNI_ST_OK || a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG)
 		return rc;
 	x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
 	return rc;
+}
+
+/* Behind the data of a response comes the flag, which orders the data before it. */
+static void kgni_fma_response_flag(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u32 *flag;
+
+	if (x->status != KGNI_ST_OK || !kgni_post_rule(a->type)->flag)
+		return;
+	if (!kgni_mdd_enter(x->local)) {
+		x->status = KGNI_ST_ABORTED;
+		return;
+	}
+	flag = kgni_mdd_map(x->local, a->local_addr + a->length);
+	core_store_release(flag, (u32)a->sync_value);
+	kunmap_local(flag);
+	kgni_mdd_exit(x->local);
 }
 
 /* Carry out an AMO on each element of the range, both sides entered. */
@@ -279,42 +293,92 @@ static void kgni_amo(struct kgni_xfer *x)
 	}
 }
 
-/* Carry out all but RDMA. */
-static long kgni_fma_run(struct kgni_xfer *x)
+static bool kgni_is_put(const struct kgni_xfer *x)
+{
+	return x->arg.type == KGNI_POST_FMA_PUT || x->arg.type == KGNI_POST_FMA_PUT_W_SYNCFLAG;
+}
+
+/* Could a put's source be read now? It is no longer than its target, if that is in order. */
+static long kgni_fma_check_source(const struct kgni_xfer *x)
+{
+	const void __user *src = u64_to_user_ptr(x->arg.local_addr);
+	u64 length = x->arg.length;
+
+	if (!kgni_is_put(x) || !length || x->status != KGNI_ST_OK)
+		return GNI_RC_SUCCESS;
+	return access_ok(src, length) && !fault_in_readable(src, length) ? GNI_RC_SUCCESS :
+									   GNI_RC_INVALID_PARAM;
+}
+
+/* How large a buffer a post wants. */
+static size_t kgni_fma_buffer(const struct kgni_xfer *x)
+{
+	return kgni_is_put(x) ? min_t(u64, x->arg.length, KGNI_CHUNK) : 0;
+}
+
+/* Carry out all but RDMA; @buf is of use for puts, and of KGNI_FMA_STACK bytes or more. */
+static long kgni_fma_run(struct kgni_xfer *x, void *buf, size_t size)
 {
 	if (x->status != KGNI_ST_OK)
 		return GNI_RC_SUCCESS;
 	switch (x->arg.type) {
 	case KGNI_POST_FMA_PUT:
 	case KGNI_POST_FMA_PUT_W_SYNCFLAG:
-		return kgni_fma_put(x);
+		return kgni_fma_put(x, buf, size);
 	case KGNI_POST_FMA_GET:
+	case KGNI_POST_FMA_GET_W_FLAG:
 		kgni_fma_get(x);
 		break;
 	case KGNI_POST_AMO:
+	case KGNI_POST_AMO_W_FLAG:
 		kgni_amo(x);
 		break;
 	}
+	kgni_fma_response_flag(x);
 	return GNI_RC_SUCCESS;
+}
+
+/* A put of one piece need not look at its source twice. */
+static long kgni_fma_post(struct kgni_xfer *x)
+{
+	size_t size = kgni_fma_buffer(x);
+	u8 small[KGNI_FMA_STACK];
+	void *buf;
+	long rc;
+
+	if (size <= sizeof(small) || x->status != KGNI_ST_OK)
+		return kgni_fma_run(x, small, sizeof(small));
+	rc = x->arg.length > size ? kgni_fma_check_source(x) : GNI_RC_SUCCESS;
+	if (rc)
+		return rc;
+	buf = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return GNI_RC_ERROR_RESOURCE;
+	rc = kgni_fma_run(x, buf, size);
+	kvfree(buf);
+	return rc;
 }
 
 static bool kgni_needs_local(const struct kgni_xfer *x)
 {
-	return kgni_post_rule(x->arg.type)->local ||
-	       (x->arg.type == KGNI_POST_AMO && x->amo.fetch);
+	const struct kgni_post_rule *r = kgni_post_rule(x->arg.type);
+
+	return r->local || (r->amo && x->amo.fetch);
 }
 
 static long kgni_xfer_local(struct kgni_nic *nic, struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	bool written = kgni_post_rule(a->type)->local_write || a->type == KGNI_POST_AMO;
+	const struct kgni_post_rule *r = kgni_post_rule(a->type);
+	u64 length = a->length + (r->flag ? KGNI_FLAG_SIZE : 0);
 
 	if (!kgni_needs_local(x))
 		return GNI_RC_SUCCESS;
 	x->local = kgni_mdd_find(nic->job, &a->local);
-	if (!x->local || !kgni_mdd_covers(x->local, a->local_addr, a->length))
+	if (!x->local || !kgni_mdd_covers(x->local, a->local_addr, length) ||
+	    !kgni_mdd_present(x->local, a->local_addr, length))
 		return GNI_RC_INVALID_PARAM;
-	if (written && x->local->flags & GNI_MEM_READ_ONLY)
+	if ((r->local_write || r->amo) && x->local->flags & GNI_MEM_READ_ONLY)
 		return GNI_RC_PERMISSION_ERROR;
 	return GNI_RC_SUCCESS;
 }
@@ -343,6 +407,15 @@ static bool kgni_remote_covers(const struct kgni_xfer *x)
 	       kgni_mdd_covers(x->remote, a->sync_addr, sizeof(u64));
 }
 
+static bool kgni_remote_present(const struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+
+	return kgni_mdd_present(x->remote, a->remote_addr, a->length) &&
+	       (a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG ||
+		kgni_mdd_present(x->remote, a->sync_addr, sizeof(u64)));
+}
+
 /* Find the target, and what it would say. */
 static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_xfer *x)
 {
@@ -361,6 +434,8 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 		return KGNI_ST_BOUNDS;
 	if (kgni_post_rule(a->type)->remote_write && x->remote->flags & GNI_MEM_READ_ONLY)
 		return KGNI_ST_PROTECTION;
+	if (!kgni_remote_present(x))
+		return KGNI_ST_ADDRESS;
 	return x->far && kgni_link_lost() ? KGNI_ST_LINK : KGNI_ST_OK;
 }
 
@@ -370,6 +445,7 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 	struct kgni_post_args args = {
 		.type = a->type,
 		.cq_mode = a->cq_mode,
+		.dlvr_mode = a->dlvr_mode,
 		.rdma_mode = a->rdma_mode,
 		.local_addr = a->local_addr,
 		.remote_addr = a->remote_addr,
@@ -398,6 +474,24 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 	return GNI_RC_INVALID_PARAM;
 }
 
+/* Check all of a post; whatever comes out, kgni_xfer_release() is due. */
+static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
+{
+	long rc;
+
+	if (x->arg.reserved || x->arg.flags & ~KGNI_POST_FLAGS)
+		return -EINVAL;
+	rc = kgni_xfer_check(nic, x);
+	if (rc)
+		return rc;
+	rc = kgni_xfer_local(nic, x);
+	if (!rc)
+		x->status = kgni_xfer_remote(nic, x);
+	if (rc || x->status != KGNI_ST_OK)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
+	return rc;
+}
+
 /**
  * kgni_post - KGNI_IOC_POST: check a transaction and carry it out or queue it
  * @nic: who posts
@@ -414,23 +508,13 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 {
 	struct kgni_xfer x = { .arg = *arg };
-	long rc;
+	long rc = kgni_xfer_prepare(nic, &x);
 
-	if (arg->reserved || arg->flags & ~KGNI_POST_FLAGS)
-		return -EINVAL;
-	rc = kgni_xfer_check(nic, &x);
-	if (rc)
-		goto release;
-	rc = kgni_xfer_local(nic, &x);
-	if (!rc)
-		x.status = kgni_xfer_remote(nic, &x);
-	if (rc || x.status != KGNI_ST_OK)
-		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
 	if (rc)
 		goto release;
 	if (kgni_post_rule(arg->type)->bte)
 		return kgni_bte_post(nic, &x);
-	rc = kgni_fma_run(&x);
+	rc = kgni_fma_post(&x);
 	if (!rc) {
 		kgni_xfer_finish(&x, KGNI_CQE_FMA);
 		if (x.status == KGNI_ST_LINK && arg->flags & KGNI_POST_REPORT)
@@ -438,5 +522,95 @@ long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 	}
 release:
 	kgni_xfer_release(&x);
+	return rc;
+}
+
+/* Fetch and check an element of a chain. */
+static long kgni_chain_prepare(struct kgni_nic *nic, const struct kgni_ioc_post_chain *chain,
+			       u32 i, struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post __user *posts = u64_to_user_ptr(chain->posts);
+	long rc;
+
+	if (copy_from_user(&x->arg, posts + i, sizeof(x->arg)))
+		return -EFAULT;
+	rc = kgni_xfer_prepare(nic, x);
+	if (rc)
+		return rc;
+	if (kgni_post_rule(x->arg.type)->bte || (i && x->src_cq))
+		return GNI_RC_INVALID_PARAM;
+	return kgni_fma_check_source(x);
+}
+
+/* Carry out a chain that was checked; the first element's status is that of all. */
+static void kgni_chain_run(struct kgni_xfer *x, u32 count, void *buf, size_t size)
+{
+	enum kgni_cqe_status status = KGNI_ST_OK;
+	u32 i;
+
+	for (i = 0; i < count; i++) {
+		/* The source was there a moment ago. */
+		if (kgni_fma_run(&x[i], buf, size))
+			x[i].status = KGNI_ST_ADDRESS;
+		kgni_finish_remote(&x[i]);
+		if (status == KGNI_ST_OK)
+			status = x[i].status;
+		cond_resched();
+	}
+	x->status = status;
+	kgni_finish_source(x, KGNI_CQE_FMA);
+}
+
+/* Check a whole chain, then carry it out. @x has room for it, and is all zeros. */
+static long kgni_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg,
+		       struct kgni_xfer *x)
+{
+	size_t size = KGNI_FMA_STACK;
+	void *buf;
+	long rc;
+	u32 i;
+
+	for (i = 0; i < arg->count; i++) {
+		rc = kgni_chain_prepare(nic, arg, i, &x[i]);
+		if (rc)
+			return rc;
+		size = max(size, kgni_fma_buffer(&x[i]));
+	}
+	buf = kvmalloc(size, GFP_KERNEL_ACCOUNT);
+	if (!buf)
+		return GNI_RC_ERROR_RESOURCE;
+	kgni_chain_run(x, arg->count, buf, size);
+	kvfree(buf);
+	return GNI_RC_SUCCESS;
+}
+
+/**
+ * kgni_post_chain - KGNI_IOC_POST_CHAIN: several transactions with one completion
+ * @nic: who posts
+ * @arg: what
+ *
+ * An element that fails at its target does not keep the others from being
+ * carried out; the completion tells of the first failure.
+ *
+ * Context: process, may sleep.
+ * Return: as kgni_post(), for the first element that is not in order.
+ */
+long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg)
+{
+	struct kgni_xfer *x;
+	long rc;
+	u32 i;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (!arg->count || arg->count > KGNI_CHAIN_MAX)
+		return GNI_RC_INVALID_PARAM;
+	x = kvcalloc(arg->count, sizeof(*x), GFP_KERNEL_ACCOUNT);
+	if (!x)
+		return GNI_RC_ERROR_RESOURCE;
+	rc = kgni_chain(nic, arg, x);
+	for (i = 0; i < arg->count; i++)
+		kgni_xfer_release(&x[i]);
+	kvfree(x);
 	return rc;
 }

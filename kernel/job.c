@@ -291,6 +291,7 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 	job->automatic = automatic;
 	job->next_mdh = 1;
 	xa_init_flags(&job->mdds, XA_FLAGS_ALLOC1);
+	xa_init_flags(&job->vmdhs, XA_FLAGS_ALLOC);
 	job->domain = kgni_domain_get(cookie, job->uid);
 	if (!job->domain)
 		goto free;
@@ -366,6 +367,7 @@ static void kgni_job_free(struct kgni_job *job)
 {
 	xa_erase(&job->dev->jobs, job->ptag);
 	xa_destroy(&job->mdds);
+	xa_destroy(&job->vmdhs);
 	kgni_domain_put(job->domain);
 	kfree_rcu(job, rcu);
 }

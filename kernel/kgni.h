@@ -7,9 +7,10 @@
  * kgni_mdd, BTE requests and datagrams; all of it goes when the file is
  * released, which is the one clean-up path.
  *
- * Locks, outermost first: kgni_file.lock, kgni_device.lock, that of the domain
- * table; kgni_nic.lock; then the spinlocks kgni_domain.lock and kgni_bte.lock,
- * never both. Data paths look objects up under RCU and hold references.
+ * Locks, outermost first: kgni_file.lock, kgni_device.lock, that of the
+ * domain table; kgni_nic.lock; then the spinlocks kgni_domain.lock and
+ * kgni_bte.lock, never both. kgni_mem.lock is taken with no other. Data paths
+ * look objects up under RCU and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -17,6 +18,7 @@
 #include <linux/cdev.h>
 #include <linux/completion.h>
 #include <linux/device.h>
+#include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
@@ -113,6 +115,7 @@ struct kgni_domain {
  * @uid: user that made it
  * @automatic: the driver chose the ptag
  * @mdds: registrations by mdh; read under RCU
+ * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
  * @used: how much of each resource its attachments hold
  * @rcu: for the free
@@ -126,6 +129,7 @@ struct kgni_job {
 	kuid_t uid;
 	bool automatic;
 	struct xarray mdds;
+	struct xarray vmdhs;
 	u32 next_mdh;
 	atomic_t used[KGNI_RES_COUNT];
 	struct rcu_head rcu;
@@ -164,7 +168,8 @@ struct kgni_bte {
  * @job: its protection domain
  * @inst_id: instance id
  * @modes: GNI_CDM_MODE_* bits
- * @lock: guards @mdds, and who ends a registration
+ * @lock: guards @mdds, @vmdhs, and who ends a registration
+ * @vmdhs: how many indices of virtual handles it may use, 0 before it asked
  * @cqs: queues by id; read under RCU
  * @mdds: registrations
  * @bte: block transfer
@@ -184,7 +189,8 @@ struct kgni_nic {
 	struct kgni_job *job;
 	u32 inst_id;
 	u32 modes;
-	struct mutex lock;	/* mdds */
+	struct mutex lock;	/* mdds, vmdhs */
+	u32 vmdhs;
 	struct xarray cqs;
 	struct list_head mdds;
 	struct kgni_bte bte;
@@ -228,6 +234,7 @@ struct kgni_file {
  * @npages: how many
  * @user: who is charged for them
  * @mem: the same memory in the kernel's address space
+ * @notify: eventfd of the completion channel, or NULL; never changed again
  * @view: the driver's view of the ring
  * @wq: sleepers
  */
@@ -244,8 +251,33 @@ struct kgni_cq {
 	unsigned int npages;
 	struct user_struct *user;
 	void *mem;
+	struct eventfd_ctx *notify;
 	struct kgni_ring_view view;
 	wait_queue_head_t wq;
+};
+
+/**
+ * struct kgni_mem - pinned memory, of a registration and its clones
+ * @ref: registrations that have it
+ * @writable: pinned for writing
+ * @sparse: a reserved range: pages come later, and then stay
+ * @live: @sparse: some came
+ * @npages: pages
+ * @pages: the pinned pages; NULL where @sparse has none yet
+ * @lock: guards who adds pages
+ * @user: who is charged for them
+ * @mm: address space that shows them as pinned
+ */
+struct kgni_mem {
+	struct kref ref;
+	bool writable;
+	bool sparse;
+	bool live;
+	unsigned long npages;
+	struct page **pages;
+	struct mutex lock;	/* pages */
+	struct user_struct *user;
+	struct mm_struct *mm;
 };
 
 /**
@@ -255,13 +287,15 @@ struct kgni_cq {
  * @nic: its owner; compared, never followed, by others
  * @job: its protection domain; compared, never followed, by others
  * @node: in nic->mdds
- * @mdh: its number in the job
+ * @mdh: its number in the job, or index
  * @flags: GNI_MEM_* bits
- * @base: address of the first page
+ * @base: address of the first page; 0 for segments
+ * @addr: address of the first byte
+ * @length: bytes
+ * @mem: its memory
+ * @first: first page of it there
  * @npages: pages
- * @pages: the pinned pages
- * @user: who is charged for them
- * @mm: address space that shows them as pinned
+ * @pages: the pinned pages, inside @mem
  * @cq: queue for remote events, or NULL
  * @dead: deregistered: nobody may begin to touch the pages
  * @active: operations that touch the pages, and one while registered
@@ -276,10 +310,12 @@ struct kgni_mdd {
 	u32 mdh;
 	u32 flags;
 	u64 base;
+	u64 addr;
+	u64 length;
+	struct kgni_mem *mem;
+	unsigned long first;
 	unsigned long npages;
 	struct page **pages;
-	struct user_struct *user;
-	struct mm_struct *mm;
 	struct kgni_cq *cq;
 	bool dead;
 	refcount_t active;
@@ -343,7 +379,9 @@ long kgni_cq_destroy(struct kgni_nic *nic, u32 id);
 void kgni_cq_destroy_all(struct kgni_nic *nic);
 struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
 void kgni_cq_put(struct kgni_cq *cq);
-void kgni_cq_push(struct kgni_cq *cq, u64 entry);
+bool kgni_cq_push(struct kgni_cq *cq, u64 entry);
+long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg);
+long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg);
 int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma);
 long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);
 
@@ -351,7 +389,17 @@ long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);
 struct kgni_nic *kgni_file_nic(struct file *file);
 long kgni_timeout(u64 ms);
 
+/* mem.c */
+unsigned long kgni_range_pages(u64 addr, u64 length);
+long kgni_mem_new(const struct kgni_segment *seg, u32 count, u32 flags, struct kgni_mem **out);
+long kgni_mem_update(struct kgni_mem *mem, unsigned long first, u64 addr, unsigned long npages);
+bool kgni_mem_present(const struct kgni_mem *mem, unsigned long first, unsigned long npages);
+void kgni_mem_put(struct kgni_mem *mem);
+
 /* mdd.c */
+long kgni_mdd_set_block(struct kgni_nic *nic, const struct kgni_ioc_mdd_block *arg);
+long kgni_mdd_next(struct kgni_nic *nic, struct kgni_ioc_mem_next *arg);
+bool kgni_mdd_present(struct kgni_mdd *mdd, u64 addr, u64 length);
 long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg);
 long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *handle);
 void kgni_mdd_deregister_all(struct kgni_nic *nic);
@@ -366,6 +414,7 @@ void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr);
 
 /* fma.c */
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg);
+long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg);
 void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source);
 void kgni_xfer_release(struct kgni_xfer *x);
 enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src,

@@ -2,7 +2,9 @@
 /*
  * Memory registrations.
  *
- * A registration pins pages and is found by (job, mdh) under RCU. Two counts:
+ * A registration has pinned memory (mem.c), which it may share with clones, and
+ * is found by (job, mdh) under RCU, or by (job, index) if its handle is a
+ * virtual one. Two counts:
  * @ref keeps the object, @active keeps the pages. Whoever touches pages does so
  * between kgni_mdd_enter() and kgni_mdd_exit(), for one piece of a transfer and
  * without sleeping on user memory; deregistration takes the object out of the
@@ -13,15 +15,24 @@
  */
 #include <linux/highmem.h>
 #include <linux/mm.h>
-#include <linux/sched/mm.h>
 #include <linux/slab.h>
+#include <linux/uaccess.h>
 
 #include "kgni.h"
 
 /* Flags with an effect here, and hints that need none. */
-#define KGNI_MEM_FLAGS (GNI_MEM_READ_ONLY | GNI_MEM_USE_GART | GNI_MEM_PHYS_CONT | \
-			GNI_MEM_STRICT_PI_ORDERING | GNI_MEM_PI_FLUSH | \
-			GNI_MEM_RELAXED_PI_ORDERING | GNI_MEM_MDD_SHARED | GNI_MEM_MDD_DEDICATED)
+#define KGNI_MEM_FLAGS (GNI_MEM_READ_ONLY | GNI_MEM_USE_VMDH | GNI_MEM_USE_GART | \
+			GNI_MEM_PHYS_CONT | GNI_MEM_STRICT_PI_ORDERING | GNI_MEM_PI_FLUSH | \
+			GNI_MEM_MDD_CLONE | GNI_MEM_RELAXED_PI_ORDERING | \
+			GNI_MEM_RESERVE_REGION | GNI_MEM_UPDATE_REGION | \
+			GNI_MEM_MDD_SHARED | GNI_MEM_MDD_DEDICATED)
+/* These make a region in ways of their own, one at a time. */
+#define KGNI_MEM_KINDS (GNI_MEM_MDD_CLONE | GNI_MEM_RESERVE_REGION | GNI_MEM_UPDATE_REGION)
+#define KGNI_MEM_SHARING (GNI_MEM_MDD_SHARED | GNI_MEM_MDD_DEDICATED)
+
+/* vmdh_index of who leaves the choice to the driver. */
+#define KGNI_VMDH_ANY	(~0U)
+#define KGNI_VMDH_MAX	(KGNI_MH_MDH_MAX + 1)
 
 static bool kgni_mdd_writable(const struct kgni_mdd *mdd)
 {
@@ -51,7 +62,8 @@ void kgni_mdd_put(struct kgni_mdd *mdd)
 /**
  * kgni_mdd_find - find the registration that a handle names
  * @job: job on the device that has the memory
- * @handle: the handle: mdh, version and va count, the rest is not looked at
+ * @handle: the handle: mdh, version and va count, and that it is virtual, which
+ *	makes va count no more; the rest is not looked at
  *
  * Context: any; @job is valid.
  * Return: the registration, referenced, or NULL.
@@ -62,11 +74,15 @@ struct kgni_mdd *kgni_mdd_find(struct kgni_job *job, const struct kgni_mem_handl
 	struct kgni_mh mh;
 
 	kgni_mh_unpack(handle->qword1, handle->qword2, &mh);
-	if (mh.flags & KGNI_MH_VMDH)
-		return NULL;
 	rcu_read_lock();
-	mdd = xa_load(&job->mdds, mh.mdh);
-	if (mdd && (mdd->base != mh.va || !kref_get_unless_zero(&mdd->ref)))
+	if (mh.flags & KGNI_MH_VMDH) {
+		mdd = xa_load(&job->vmdhs, mh.mdh);
+	} else {
+		mdd = xa_load(&job->mdds, mh.mdh);
+		if (mdd && mdd->base != mh.va)
+			mdd = NULL;
+	}
+	if (mdd && !kref_get_unless_zero(&mdd->ref))
 		mdd = NULL;
 	rcu_read_unlock();
 	return mdd;
@@ -88,6 +104,32 @@ bool kgni_mdd_covers(const struct kgni_mdd *mdd, u64 addr, u64 length)
 	u64 size = (u64)mdd->npages << PAGE_SHIFT;
 
 	return addr >= mdd->base && addr - mdd->base <= size && length <= size - (addr - mdd->base);
+}
+
+/**
+ * kgni_mdd_present - are the pages of a range there
+ * @mdd: the registration
+ * @addr: first byte, covered
+ * @length: bytes
+ *
+ * Only those of a reserved region may be missing; one that is there stays.
+ *
+ * Context: any.
+ * Return: true if all are.
+ */
+bool kgni_mdd_present(struct kgni_mdd *mdd, u64 addr, u64 length)
+{
+	unsigned long first = (addr - mdd->base) >> PAGE_SHIFT;
+	unsigned long end = (addr - mdd->base + length + PAGE_SIZE - 1) >> PAGE_SHIFT;
+	bool present;
+
+	if (!(mdd->flags & GNI_MEM_RESERVE_REGION) || !length)
+		return true;
+	if (!kgni_mdd_enter(mdd))
+		return true;	/* the transfer will find out */
+	present = kgni_mem_present(mdd->mem, mdd->first + first, end - first);
+	kgni_mdd_exit(mdd);
+	return present;
 }
 
 /**
@@ -198,134 +240,6 @@ void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 sa
 	}
 }
 
-static long kgni_pin(u64 addr, unsigned long n, unsigned int flags, struct page **pages)
-{
-	unsigned long done = 0;
-	long got;
-
-	while (done < n) {
-		int batch = min_t(unsigned long, n - done, INT_MAX);
-
-		got = pin_user_pages_fast(addr + (done << PAGE_SHIFT), batch,
-					  flags | FOLL_LONGTERM, pages + done);
-		if (got <= 0) {
-			unpin_user_pages(pages, done);
-			return got ? got : -EFAULT;
-		}
-		done += got;
-		cond_resched();
-	}
-	return 0;
-}
-
-/*
- * Pin the pages of a region. Those of a read-only region are made the process's
- * own first, as if it wrote to them, so that they are neither the zero page nor
- * pages that a later write would replace. Where that can't be, as in a file
- * mapped shared for reading, the pages are what they are.
- */
-static long kgni_mdd_pin(struct kgni_mdd *mdd)
-{
-	unsigned int flags = FOLL_WRITE | (kgni_mdd_writable(mdd) ? 0 : FOLL_FORCE);
-	long rc = kgni_pin(mdd->base, mdd->npages, flags, mdd->pages);
-
-	if (rc == -EFAULT && !kgni_mdd_writable(mdd))
-		rc = kgni_pin(mdd->base, mdd->npages, 0, mdd->pages);
-	return !rc || rc == -ENOMEM || rc == -EINTR ? rc : GNI_RC_INVALID_PARAM;
-}
-
-/* Charge the pins, and have the address space show them (VmPin). */
-static bool kgni_mdd_account(struct kgni_mdd *mdd)
-{
-	if (!kgni_pages_charge(&mdd->user, mdd->npages))
-		return false;
-	mmgrab(current->mm);
-	mdd->mm = current->mm;
-	atomic64_add(mdd->npages, &mdd->mm->pinned_vm);
-	return true;
-}
-
-static void kgni_mdd_unaccount(struct kgni_mdd *mdd)
-{
-	atomic64_sub(mdd->npages, &mdd->mm->pinned_vm);
-	mmdrop(mdd->mm);
-	kgni_pages_uncharge(mdd->user, mdd->npages);
-}
-
-/* What may be done with every page of a range: VM_READ, VM_WRITE, 0 if one is not mapped. */
-static unsigned long kgni_range_access(u64 addr, unsigned long npages)
-{
-	struct mm_struct *mm = current->mm;
-	u64 end = addr + ((u64)npages << PAGE_SHIFT);
-	unsigned long access = VM_READ | VM_WRITE;
-	struct vm_area_struct *vma;
-
-	mmap_read_lock(mm);
-	while (addr < end && access) {
-		vma = find_vma(mm, addr);
-		if (!vma || vma->vm_start > addr)
-			access = 0;
-		else
-			access &= vma->vm_flags;
-		addr = vma ? vma->vm_end : end;
-	}
-	mmap_read_unlock(mm);
-	return access;
-}
-
-/* Asked before memory is set aside for what cannot be pinned anyway. */
-static long kgni_mdd_check_access(const struct kgni_mdd *mdd)
-{
-	unsigned long access = kgni_range_access(mdd->base, mdd->npages);
-
-	if (!(access & VM_READ))
-		return GNI_RC_INVALID_PARAM;
-	if (kgni_mdd_writable(mdd) && !(access & VM_WRITE))
-		return GNI_RC_PERMISSION_ERROR;
-	return GNI_RC_SUCCESS;
-}
-
-static long kgni_mdd_get_pages(struct kgni_mdd *mdd)
-{
-	long rc = kgni_mdd_check_access(mdd);
-
-	if (rc)
-		return rc;
-	if (mdd->npages > totalram_pages() || !kgni_mdd_account(mdd))
-		return GNI_RC_ERROR_RESOURCE;
-	mdd->pages = kvmalloc_array(mdd->npages, sizeof(*mdd->pages),
-				    GFP_KERNEL_ACCOUNT | __GFP_NOWARN);
-	if (!mdd->pages) {
-		rc = -ENOMEM;
-		goto unaccount;
-	}
-	rc = kgni_mdd_pin(mdd);
-	if (!rc)
-		return GNI_RC_SUCCESS;
-	kvfree(mdd->pages);
-unaccount:
-	kgni_mdd_unaccount(mdd);
-	return rc;
-}
-
-static void kgni_mdd_put_pages(struct kgni_mdd *mdd)
-{
-	unpin_user_pages_dirty_lock(mdd->pages, mdd->npages, kgni_mdd_writable(mdd));
-	kgni_mdd_unaccount(mdd);
-	kvfree(mdd->pages);
-	mdd->pages = NULL;
-}
-
-/* The pages that a range lies in; 0 if there is no such range in user space. */
-static unsigned long kgni_range_pages(u64 addr, u64 length)
-{
-	u64 end = addr + length;
-
-	if (!length || end < addr || end > TASK_SIZE)
-		return 0;
-	return (PAGE_ALIGN(end) - (addr & PAGE_MASK)) >> PAGE_SHIFT;
-}
-
 static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic,
 				     const struct kgni_ioc_mem_register *arg)
 {
@@ -340,20 +254,150 @@ static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic,
 	mdd->nic = nic;
 	mdd->job = nic->job;
 	mdd->flags = arg->flags;
-	mdd->base = arg->addr & PAGE_MASK;
-	mdd->npages = kgni_range_pages(arg->addr, arg->length);
 	return mdd;
 }
 
-/* Give the registration its mdh: from here on peers find it. */
-static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd)
+/* Give the registration the memory that it is about, a reference included. */
+static void kgni_mdd_set_mem(struct kgni_mdd *mdd, struct kgni_mem *mem, unsigned long first,
+			     unsigned long npages)
+{
+	mdd->mem = mem;
+	mdd->first = first;
+	mdd->pages = mem->pages + first;
+	mdd->npages = npages;
+}
+
+static long kgni_mdd_pin(struct kgni_mdd *mdd, const struct kgni_segment *seg, u32 count)
+{
+	struct kgni_mem *mem;
+	long rc = kgni_mem_new(seg, count, mdd->flags, &mem);
+
+	if (!rc)
+		kgni_mdd_set_mem(mdd, mem, 0, mem->npages);
+	return rc;
+}
+
+/* One range of addresses, which are used as they are. */
+static long kgni_mdd_pin_range(struct kgni_mdd *mdd, const struct kgni_ioc_mem_register *arg)
+{
+	struct kgni_segment seg = { .addr = arg->addr, .length = arg->length };
+
+	mdd->base = arg->addr & PAGE_MASK;
+	mdd->addr = arg->addr;
+	mdd->length = arg->length;
+	return kgni_mdd_pin(mdd, &seg, 1);
+}
+
+/* Several ranges: addresses count from the page that the first one begins in. */
+static long kgni_mdd_pin_segments(struct kgni_mdd *mdd, const struct kgni_ioc_mem_register *arg)
+{
+	struct kgni_segment *seg;
+	long rc;
+	u32 i;
+
+	seg = kvmalloc_array(arg->segments, sizeof(*seg), GFP_KERNEL_ACCOUNT);
+	if (!seg)
+		return -ENOMEM;
+	if (copy_from_user(seg, u64_to_user_ptr(arg->addr), arg->segments * sizeof(*seg))) {
+		rc = GNI_RC_INVALID_PARAM;
+		goto free;
+	}
+	mdd->addr = offset_in_page(seg[0].addr);
+	for (i = 0; i < arg->segments; i++)
+		mdd->length += seg[i].length;
+	rc = kgni_mdd_pin(mdd, seg, arg->segments);
+free:
+	kvfree(seg);
+	return rc;
+}
+
+/* Hold the memory of a live registration. */
+static struct kgni_mem *kgni_mdd_get_mem(struct kgni_mdd *mdd)
+{
+	struct kgni_mem *mem;
+
+	if (!kgni_mdd_enter(mdd))
+		return NULL;
+	mem = mdd->mem;
+	kref_get(&mem->ref);
+	kgni_mdd_exit(mdd);
+	return mem;
+}
+
+/* A second handle of a part of @of, or all of it. */
+static long kgni_mdd_clone_of(struct kgni_mdd *mdd, struct kgni_mdd *of,
+			      const struct kgni_ioc_mem_register *arg)
+{
+	u64 base = arg->addr & PAGE_MASK;
+	struct kgni_mem *mem;
+
+	if (of->nic != mdd->nic || !arg->length || of->flags & GNI_MEM_RESERVE_REGION ||
+	    !kgni_mdd_covers(of, arg->addr, arg->length))
+		return GNI_RC_INVALID_PARAM;
+	if (kgni_mdd_writable(mdd) && !kgni_mdd_writable(of))
+		return GNI_RC_PERMISSION_ERROR;
+	mem = kgni_mdd_get_mem(of);
+	if (!mem)
+		return GNI_RC_INVALID_PARAM;
+	mdd->base = base;
+	mdd->addr = arg->addr;
+	mdd->length = arg->length;
+	kgni_mdd_set_mem(mdd, mem, of->first + ((base - of->base) >> PAGE_SHIFT),
+			 (PAGE_ALIGN(arg->addr + arg->length) - base) >> PAGE_SHIFT);
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_mdd_clone(struct kgni_mdd *mdd, const struct kgni_ioc_mem_register *arg)
+{
+	struct kgni_mdd *of = kgni_mdd_find(mdd->job, &arg->handle);
+	long rc = GNI_RC_INVALID_PARAM;
+
+	if (of) {
+		rc = kgni_mdd_clone_of(mdd, of, arg);
+		kgni_mdd_put(of);
+	}
+	if (rc == GNI_RC_INVALID_PARAM || rc == GNI_RC_PERMISSION_ERROR)
+		kgni_count_refusal(mdd->nic->dev, KGNI_REFUSED_MEMORY);
+	return rc;
+}
+
+static long kgni_mdd_get_pages(struct kgni_mdd *mdd, const struct kgni_ioc_mem_register *arg)
+{
+	if (arg->flags & GNI_MEM_MDD_CLONE)
+		return kgni_mdd_clone(mdd, arg);
+	if (arg->segments)
+		return kgni_mdd_pin_segments(mdd, arg);
+	return kgni_mdd_pin_range(mdd, arg);
+}
+
+/* Where a registration is found. */
+static struct xarray *kgni_mdd_table(const struct kgni_mdd *mdd)
+{
+	return mdd->flags & GNI_MEM_USE_VMDH ? &mdd->job->vmdhs : &mdd->job->mdds;
+}
+
+/* Give it its number, or the index @want. nic->lock is held. */
+static int kgni_mdd_insert(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 {
 	struct kgni_job *job = nic->job;
+
+	if (!(mdd->flags & GNI_MEM_USE_VMDH))
+		return xa_alloc_cyclic(&job->mdds, &mdd->mdh, mdd, XA_LIMIT(1, KGNI_MH_MDH_MAX),
+				       &job->next_mdh, GFP_KERNEL_ACCOUNT);
+	if (want == KGNI_VMDH_ANY)
+		return xa_alloc(&job->vmdhs, &mdd->mdh, mdd, XA_LIMIT(0, nic->vmdhs - 1),
+				GFP_KERNEL_ACCOUNT);
+	mdd->mdh = want;
+	return xa_insert(&job->vmdhs, want, mdd, GFP_KERNEL_ACCOUNT);
+}
+
+/* From here on peers find the registration. */
+static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
+{
 	int rc;
 
 	mutex_lock(&nic->lock);
-	rc = xa_alloc_cyclic(&job->mdds, &mdd->mdh, mdd, XA_LIMIT(1, KGNI_MH_MDH_MAX),
-			     &job->next_mdh, GFP_KERNEL_ACCOUNT);
+	rc = kgni_mdd_insert(nic, mdd, want);
 	if (rc >= 0)
 		list_add_tail(&mdd->node, &nic->mdds);
 	mutex_unlock(&nic->lock);
@@ -362,17 +406,53 @@ static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd)
 	return rc < 0 ? rc : GNI_RC_SUCCESS;
 }
 
-static void kgni_mdd_handle(const struct kgni_mdd *mdd, struct kgni_mem_handle *handle)
+/* Nobody finds it any more. nic->lock is held, or nobody else is there. */
+static void kgni_mdd_unpublish(struct kgni_mdd *mdd)
+{
+	xa_erase(kgni_mdd_table(mdd), mdd->mdh);
+	list_del_init(&mdd->node);
+}
+
+static u8 kgni_mdd_handle_flags(const struct kgni_mdd *mdd)
+{
+	u8 flags = kgni_mdd_writable(mdd) ? 0 : KGNI_MH_READONLY;
+
+	if (mdd->flags & GNI_MEM_MDD_CLONE)
+		flags |= KGNI_MH_CLONE;
+	if (mdd->flags & GNI_MEM_USE_VMDH)
+		flags |= KGNI_MH_VMDH;
+	else if (mdd->flags & GNI_MEM_MDD_SHARED)
+		flags |= KGNI_MH_V2;
+	return flags;
+}
+
+/*
+ * In version 2 the entropy is the mdh again, so that who reads the handle by
+ * version 1 reads the same. A region that was only reserved has no pages yet.
+ */
+static void kgni_mdd_handle(const struct kgni_mdd *mdd, bool live, struct kgni_mem_handle *handle)
 {
 	struct kgni_mh mh = {
 		.va = mdd->base,
-		.npages = min_t(unsigned long, mdd->npages, KGNI_MH_NPAGES_MAX),
+		.npages = live ? min_t(unsigned long, mdd->npages, KGNI_MH_NPAGES_MAX) : 0,
 		.mdh = mdd->mdh,
+		.entropy = mdd->mdh,
 		.page_shift = PAGE_SHIFT,
-		.flags = kgni_mdd_writable(mdd) ? 0 : KGNI_MH_READONLY,
+		.flags = kgni_mdd_handle_flags(mdd),
 	};
 
 	kgni_mh_pack(&mh, &handle->qword1, &handle->qword2);
+}
+
+static long kgni_mdd_set_cq(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 id)
+{
+	if (!id)
+		return GNI_RC_SUCCESS;
+	mdd->cq = kgni_cq_find(nic, id);
+	if (mdd->cq)
+		return GNI_RC_SUCCESS;
+	kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	return GNI_RC_INVALID_PARAM;
 }
 
 static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
@@ -383,30 +463,93 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 
 	if (!mdd)
 		return -ENOMEM;
-	if (arg->cq) {
-		mdd->cq = kgni_cq_find(nic, arg->cq);
-		if (!mdd->cq) {
-			kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
-			rc = GNI_RC_INVALID_PARAM;
-			goto put;
-		}
-	}
-	rc = kgni_mdd_get_pages(mdd);
+	rc = kgni_mdd_set_cq(nic, mdd, arg->cq);
+	if (!rc)
+		rc = kgni_mdd_get_pages(mdd, arg);
 	if (rc)
 		goto put;
 	/* Another thread may deregister it as soon as it is published. */
 	kref_get(&mdd->ref);
-	rc = kgni_mdd_publish(nic, mdd);
+	rc = kgni_mdd_publish(nic, mdd, arg->vmdh_index);
 	if (rc) {
-		kgni_mdd_put_pages(mdd);
+		kgni_mem_put(mdd->mem);
 		kgni_mdd_put(mdd);
 		goto put;
 	}
-	kgni_mdd_handle(mdd, &handle);
+	kgni_mdd_handle(mdd, !(mdd->flags & GNI_MEM_RESERVE_REGION), &handle);
 	arg->handle = handle;
 put:
 	kgni_mdd_put(mdd);
 	return rc;
+}
+
+/* The registration that is to be updated: by its index, or else by its handle. */
+static struct kgni_mdd *kgni_mdd_named(struct kgni_nic *nic,
+				       const struct kgni_ioc_mem_register *arg)
+{
+	struct kgni_mem_handle handle = arg->handle;
+	struct kgni_mh mh = { .flags = KGNI_MH_VMDH };
+
+	if (arg->flags & GNI_MEM_USE_VMDH && arg->vmdh_index != KGNI_VMDH_ANY) {
+		mh.mdh = arg->vmdh_index;
+		kgni_mh_pack(&mh, &handle.qword1, &handle.qword2);
+	}
+	return kgni_mdd_find(nic->job, &handle);
+}
+
+/* Have pages of a reserved range, and with the first of them make it live. */
+static long kgni_mdd_fill(struct kgni_nic *nic, struct kgni_mdd *mdd,
+			  struct kgni_ioc_mem_register *arg)
+{
+	u64 base = arg->addr & PAGE_MASK;
+	struct kgni_mem *mem;
+	long rc;
+
+	if (mdd->nic != nic || !(mdd->flags & GNI_MEM_RESERVE_REGION) || arg->cq ||
+	    !kgni_range_pages(arg->addr, arg->length) ||
+	    !kgni_mdd_covers(mdd, arg->addr, arg->length))
+		return GNI_RC_INVALID_PARAM;
+	if ((arg->flags ^ mdd->flags) & GNI_MEM_READ_ONLY)
+		return GNI_RC_PERMISSION_ERROR;
+	mem = kgni_mdd_get_mem(mdd);
+	if (!mem)
+		return GNI_RC_INVALID_PARAM;
+	rc = kgni_mem_update(mem, (base - mdd->base) >> PAGE_SHIFT, base,
+			     kgni_range_pages(arg->addr, arg->length));
+	kgni_mem_put(mem);
+	if (!rc)
+		kgni_mdd_handle(mdd, true, &arg->handle);
+	return rc;
+}
+
+static long kgni_mdd_update(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
+{
+	struct kgni_mdd *mdd = kgni_mdd_named(nic, arg);
+	long rc = GNI_RC_INVALID_PARAM;
+
+	if (mdd) {
+		rc = kgni_mdd_fill(nic, mdd, arg);
+		kgni_mdd_put(mdd);
+	}
+	if (rc == GNI_RC_INVALID_PARAM || rc == GNI_RC_PERMISSION_ERROR)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
+	return rc;
+}
+
+/* Do the flags, and the index, go together? */
+static bool kgni_mdd_flags_valid(struct kgni_nic *nic, const struct kgni_ioc_mem_register *arg)
+{
+	u32 kind = arg->flags & KGNI_MEM_KINDS;
+
+	if (arg->flags & ~KGNI_MEM_FLAGS || kind & (kind - 1) ||
+	    (arg->flags & KGNI_MEM_SHARING) == KGNI_MEM_SHARING)
+		return false;
+	if (arg->segments && kind)
+		return false;
+	if (!(arg->flags & GNI_MEM_USE_VMDH))
+		return true;
+	return READ_ONCE(nic->vmdhs) &&
+	       (arg->vmdh_index == KGNI_VMDH_ANY || arg->vmdh_index < READ_ONCE(nic->vmdhs));
 }
 
 /* KGNI_IOC_MEM_REGISTER. */
@@ -414,15 +557,37 @@ long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
 {
 	long rc;
 
-	if (arg->reserved)
-		return -EINVAL;
-	if (arg->flags & ~KGNI_MEM_FLAGS || !kgni_range_pages(arg->addr, arg->length))
+	if (!kgni_mdd_flags_valid(nic, arg))
 		return GNI_RC_INVALID_PARAM;
+	if (arg->segments > KGNI_SEGMENTS_MAX)
+		return GNI_RC_ERROR_RESOURCE;
+	if (arg->flags & GNI_MEM_UPDATE_REGION)
+		return kgni_mdd_update(nic, arg);
+	if (nic->modes & GNI_CDM_MODE_MDD_SHARED && !(arg->flags & KGNI_MEM_SHARING))
+		arg->flags |= GNI_MEM_MDD_SHARED;
 	if (!kgni_res_charge(nic->job, KGNI_RES_MDD))
 		return GNI_RC_ERROR_RESOURCE;
 	rc = kgni_mdd_add(nic, arg);
 	if (rc)
 		kgni_res_uncharge(nic->job, KGNI_RES_MDD);
+	return rc;
+}
+
+/* KGNI_IOC_MDD_BLOCK. */
+long kgni_mdd_set_block(struct kgni_nic *nic, const struct kgni_ioc_mdd_block *arg)
+{
+	long rc = GNI_RC_INVALID_PARAM;
+
+	if (arg->reserved)
+		return -EINVAL;
+	if (!arg->entries || arg->entries > KGNI_VMDH_MAX)
+		return rc;
+	mutex_lock(&nic->lock);
+	if (!nic->vmdhs) {
+		WRITE_ONCE(nic->vmdhs, arg->entries);
+		rc = GNI_RC_SUCCESS;
+	}
+	mutex_unlock(&nic->lock);
 	return rc;
 }
 
@@ -432,9 +597,17 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd)
 	WRITE_ONCE(mdd->dead, true);
 	if (!refcount_dec_and_test(&mdd->active))
 		wait_for_completion(&mdd->idle);
-	kgni_mdd_put_pages(mdd);
+	kgni_mem_put(mdd->mem);
+	mdd->mem = NULL;
+	mdd->pages = NULL;
 	kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
 	kgni_mdd_put(mdd);
+}
+
+/* Is it a registration of this attachment that has not ended? nic->lock is held. */
+static bool kgni_mdd_mine(const struct kgni_nic *nic, const struct kgni_mdd *mdd)
+{
+	return mdd->nic == nic && !list_empty(&mdd->node);
 }
 
 /**
@@ -456,12 +629,9 @@ long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *han
 	if (!mdd)
 		goto out;
 	mutex_lock(&nic->lock);
-	mine = mdd->nic == nic && !list_empty(&mdd->node) &&
-	       xa_load(&nic->job->mdds, mdd->mdh) == mdd;
-	if (mine) {
-		xa_erase(&nic->job->mdds, mdd->mdh);
-		list_del_init(&mdd->node);
-	}
+	mine = kgni_mdd_mine(nic, mdd);
+	if (mine)
+		kgni_mdd_unpublish(mdd);
 	mutex_unlock(&nic->lock);
 	if (mine)
 		kgni_mdd_retire(mdd);
@@ -472,14 +642,61 @@ out:
 	return mine ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
 }
 
+static void kgni_mdd_describe(const struct kgni_mdd *mdd, struct kgni_ioc_mem_next *arg)
+{
+	kgni_mdd_handle(mdd, !mdd->mem->sparse || READ_ONCE(mdd->mem->live), &arg->handle);
+	arg->addr = mdd->addr;
+	arg->length = mdd->length;
+}
+
+/* The registration after @mdd, or the first. nic->lock is held. */
+static long kgni_mdd_next_of(struct kgni_nic *nic, const struct kgni_mdd *mdd,
+			     struct kgni_ioc_mem_next *arg)
+{
+	const struct list_head *pos = &nic->mdds;
+
+	if (mdd) {
+		if (!kgni_mdd_mine(nic, mdd))
+			return GNI_RC_INVALID_STATE;
+		pos = &mdd->node;
+	}
+	if (list_is_last(pos, &nic->mdds))
+		return GNI_RC_NO_MATCH;
+	kgni_mdd_describe(list_entry(pos->next, struct kgni_mdd, node), arg);
+	return GNI_RC_SUCCESS;
+}
+
+/* KGNI_IOC_MEM_NEXT. In the order in which they were made. */
+long kgni_mdd_next(struct kgni_nic *nic, struct kgni_ioc_mem_next *arg)
+{
+	bool first = !arg->handle.qword1 && !arg->handle.qword2;
+	struct kgni_mdd *mdd = NULL;
+	long rc;
+
+	if (!first)
+		mdd = kgni_mdd_find(nic->job, &arg->handle);
+	if (!first && !mdd) {
+		rc = GNI_RC_INVALID_STATE;
+		goto out;
+	}
+	mutex_lock(&nic->lock);
+	rc = kgni_mdd_next_of(nic, mdd, arg);
+	mutex_unlock(&nic->lock);
+	if (mdd)
+		kgni_mdd_put(mdd);
+out:
+	if (rc == GNI_RC_INVALID_STATE)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
+	return rc;
+}
+
 /* Part of kgni_nic_release(). */
 void kgni_mdd_deregister_all(struct kgni_nic *nic)
 {
 	struct kgni_mdd *mdd, *next;
 
 	list_for_each_entry_safe(mdd, next, &nic->mdds, node) {
-		xa_erase(&nic->job->mdds, mdd->mdh);
-		list_del_init(&mdd->node);
+		kgni_mdd_unpublish(mdd);
 		kgni_mdd_retire(mdd);
 		cond_resched();
 	}

@@ -38,6 +38,14 @@ gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info)
 			" does not speak version %u of its interface", device, KGNI_ABI_VERSION);
 }
 
+/* Is it an open file of a device, by what it answers? */
+bool ugni_is_device(int fd)
+{
+	struct kgni_ioc_info info;
+
+	return fd >= 0 && ugni_call(fd, KGNI_IOC_INFO, &info) == GNI_RC_SUCCESS;
+}
+
 UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t cookie,
 				       uint32_t modes, gni_cdm_handle_t *cdm_hndl)
 {
@@ -62,6 +70,7 @@ static void nic_destroy(struct gni_nic *nic)
 {
 	ugni_ep_destroy_all(nic);
 	ugni_cq_destroy_all(nic);
+	ugni_chan_destroy_all(nic);
 	if (!ugni_retire(&ugni_nics, nic))
 		return;
 	if (!ugni_away(nic))

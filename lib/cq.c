@@ -100,7 +100,7 @@ static u32 req_limit(const struct gni_cq *cq, const struct gni_ep *ep)
 }
 
 /* Called without the lock too, by threads that a destroyed queue may surprise. */
-static bool cq_ready(const struct gni_cq *cq)
+bool ugni_cq_ready(const struct gni_cq *cq)
 {
 	const struct gni_nic *nic = core_load(&cq->nic);
 
@@ -119,7 +119,7 @@ static void reap_lost(struct gni_cq *cq)
 	u32 i;
 
 	if (!cq->lost || __atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) ||
-	    cq_ready(cq))
+	    ugni_cq_ready(cq))
 		return;
 	core_store(&cq->lost, false);
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
@@ -329,6 +329,7 @@ static void cq_destroy(struct gni_cq *cq)
 		ugni_sys_vacate(cq->ring.ring, cq->map_length);
 	forget_requests(cq, NULL);
 	ugni_reqs_destroy(&cq->reqs);
+	ugni_chan_leave(cq);
 	ugni_unlock(cq);
 	ugni_free(&ugni_cqs, cq);
 }
@@ -524,7 +525,7 @@ UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 		return ugni_end(ugni_no("queue", cq_hndl));
 	if (!event_data)
 		return ugni_end(ugni_null(event_data));
-	if (cq_ready(cq))
+	if (ugni_cq_ready(cq))
 		return ugni_end(cq_pop(cq_hndl, event_data));
 	if (core_load(&cq->lost))
 		ugni_cq_settle(cq);
@@ -537,7 +538,7 @@ UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
 
 	if (!cq)
 		return ugni_end(ugni_no("queue", cq_hndl));
-	if (!cq_ready(cq))
+	if (!ugni_cq_ready(cq))
 		return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
 	return core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) : GNI_RC_SUCCESS;
 }
@@ -591,6 +592,63 @@ UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_
 	return ugni_end(rc);
 }
 
+/* --- masks --------------------------------------------------------------------- */
+
+#define MASK_MAX	0xffff
+
+static struct gni_cq *maskable(gni_cq_handle_t cq_hndl)
+{
+	struct gni_cq *cq = ugni_cq(cq_hndl);
+
+	return cq && cq->mode & GNI_CQ_BLOCKING && ugni_cq_tells(cq) && !ugni_away(cq->nic) ?
+	       cq : NULL;
+}
+
+/* Add to the count, unless it leaves 0 to MASK_MAX. */
+static gni_return_t mask_add(struct gni_cq *cq, int n, u32 *now)
+{
+	u32 *masked = &cq->ring.ring->masked;
+	u32 old = core_load(masked);
+	u32 seen;
+
+	for (;;) {
+		if (old == (n > 0 ? MASK_MAX : 0))
+			return ugni_bad(GNI_RC_NOT_DONE, "the mask's count is %u", old);
+		*now = old + (u32)n;
+		seen = core_cmpxchg(masked, old, *now);
+		if (seen == old)
+			return GNI_RC_SUCCESS;
+		old = seen;
+	}
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqInterruptMask(gni_cq_handle_t cq_hndl)
+{
+	struct gni_cq *cq = maskable(cq_hndl);
+	u32 now;
+
+	return ugni_end(cq ? mask_add(cq, 1, &now) : ugni_no("blocking queue", cq_hndl));
+}
+
+/* What came meanwhile woke nobody: whoever still waits for it is woken now. */
+UGNI_PUBLIC gni_return_t GNI_CqInterruptUnmask(gni_cq_handle_t cq_hndl)
+{
+	struct gni_cq *cq = maskable(cq_hndl);
+	struct kgni_ioc_cq_wake arg = { 0 };
+	gni_return_t rc;
+	u32 now = 0;
+
+	if (!cq)
+		return ugni_end(ugni_no("blocking queue", cq_hndl));
+	rc = mask_add(cq, -1, &now);
+	if (rc != GNI_RC_SUCCESS || now)
+		return ugni_end(rc);
+	arg.id = cq->id;
+	if (core_load(&cq->ring.ring->armed) || core_load(&cq->ring.ring->notify))
+		ugni_call(cq->nic->fd, KGNI_IOC_CQ_WAKE, &arg);
+	return GNI_RC_SUCCESS;
+}
+
 /* --- waiting ------------------------------------------------------------------ */
 
 /**
@@ -600,6 +658,7 @@ UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_
  * @event: where to put the entry, or NULL to take none
  * @which: which of the queues it was
  * @interrupted: what to return after a signal
+ * @through_mask: wait for a masked queue, too
  */
 struct cq_wait {
 	gni_cq_handle_t *hndls;
@@ -607,6 +666,7 @@ struct cq_wait {
 	gni_cq_entry_t *event;
 	u32 which;
 	gni_return_t interrupted;
+	bool through_mask;
 };
 
 /* A thread that is cancelled while it holds the lock would keep it for ever. */
@@ -632,7 +692,7 @@ static gni_return_t wait_look(struct cq_wait *w)
 		cq = ugni_cq(w->hndls[i]);
 		if (!cq)
 			return ugni_no("queue", w->hndls[i]);
-		if (!cq_ready(cq))
+		if (!ugni_cq_ready(cq))
 			continue;
 		rc = w->event ? pop_uncancelled(w->hndls[i], w->event) : GNI_RC_SUCCESS;
 		if (rc == GNI_RC_NOT_DONE)
@@ -695,6 +755,20 @@ static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, 
 	return false;
 }
 
+/* Nothing wakes who waits for a masked queue, so most calls do not. */
+static bool wait_masked(const struct cq_wait *w)
+{
+	struct gni_cq *cq;
+	u32 i;
+
+	for (i = 0; i < w->count && !w->through_mask; i++) {
+		cq = ugni_cq(w->hndls[i]);
+		if (cq && kgni_ring_masked(&cq->ring))
+			return true;
+	}
+	return false;
+}
+
 static gni_return_t wait_any(struct cq_wait *w, u64 timeout)
 {
 	struct kgni_cq_ref refs[KGNI_CQ_WAIT_MAX];
@@ -712,7 +786,7 @@ static gni_return_t wait_any(struct cq_wait *w, u64 timeout)
 		return rc;
 	do {
 		rc = wait_look(w);
-		if (rc != GNI_RC_NOT_DONE)
+		if (rc != GNI_RC_NOT_DONE || wait_masked(w))
 			return rc;
 		left = ugni_remaining(deadline);
 		if (!left)
@@ -729,6 +803,7 @@ UGNI_PUBLIC gni_return_t GNI_CqWaitEvent(gni_cq_handle_t cq_hndl, uint64_t timeo
 		.count = 1,
 		.event = event_data,
 		.interrupted = GNI_RC_INVALID_STATE,
+		.through_mask = true,
 	};
 
 	return ugni_end(event_data ? wait_any(&w, timeout) : ugni_null(event_data));

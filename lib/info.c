@@ -268,6 +268,22 @@ UGNI_PUBLIC gni_return_t GNI_GetPtag(uint32_t device_id, uint32_t cookie, uint8_
 	return ugni_end(rc);
 }
 
+UGNI_PUBLIC gni_return_t GNI_GetNttGran(uint32_t device_id, uint32_t *ntt_gran)
+{
+	const struct control *c;
+	gni_return_t rc;
+
+	if (!ntt_gran)
+		return ugni_end(ugni_null(ntt_gran));
+	rc = control_get(device_id, &c);
+	/* No code is documented for a device that is not there. */
+	if (rc == GNI_RC_NO_MATCH)
+		rc = ugni_bad(GNI_RC_INVALID_PARAM, "there is no device %u", device_id);
+	if (rc == GNI_RC_SUCCESS)
+		*ntt_gran = c->info.ntt_gran;
+	return ugni_end(rc);
+}
+
 /* --- statistics ----------------------------------------------------------------------- */
 
 static gni_return_t nic_stat(gni_nic_handle_t nic_hndl, gni_statistic_t stat, u32 **counter)

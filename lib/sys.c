@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -99,4 +100,34 @@ void ugni_sys_print(const char *line, size_t length)
 	ssize_t ret = write(STDERR_FILENO, line, length);
 
 	(void)ret;
+}
+
+/* A count that is taken from one by one. Return: a descriptor, or -errno. */
+int ugni_sys_eventfd(void)
+{
+	int fd = eventfd(0, EFD_SEMAPHORE | EFD_NONBLOCK | EFD_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* read() and write() are where a thread may end, and callers do not expect it. */
+void ugni_sys_eventfd_add(int fd)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	eventfd_write(fd, 1);
+	pthread_setcancelstate(state, NULL);
+}
+
+/* Return: false if the count is zero. */
+bool ugni_sys_eventfd_take(int fd)
+{
+	eventfd_t value;
+	int state, ret;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ret = eventfd_read(fd, &value);
+	pthread_setcancelstate(state, NULL);
+	return !ret;
 }

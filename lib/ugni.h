@@ -3,18 +3,19 @@
  * libugni: what the library's files share.
  *
  * Objects: a communication domain (gni_cdm) has at most one NIC handle
- * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep) and
- * completion queues (gni_cq) belong to a NIC handle. All four live in arenas
- * (handle.c), so that any value a program passes as a handle can be checked
- * without touching memory that may not be there.
+ * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep),
+ * completion queues (gni_cq) and completion channels (gni_comp_chan) belong to
+ * a NIC handle. All five live in arenas (handle.c), so that any value a program
+ * passes as a handle can be checked without touching memory that may not be
+ * there.
  *
- * Locks, outermost first: gni_cdm, gni_ep, gni_cq (each slot.lock of the
- * object), then the arenas' own and that of the control files (info.c). Never
- * two of one kind. Nobody sleeps in the driver with a lock held, and calls
- * that block take none around their sleep, so a thread in them may be
- * cancelled. Handlers of completion queues run with no lock held. The looks at
- * a queue that find it empty, GNI_CqTestEvent() and GNI_CqVectorMonitor() take
- * no lock at all.
+ * Locks, outermost first: gni_cdm, gni_ep, gni_cq, gni_comp_chan (each
+ * slot.lock of the object), then the arenas' own and that of the control
+ * files (info.c). Never two of one kind. Nobody sleeps in the driver with a
+ * lock held, and calls that block take none around their sleep, so a thread
+ * in them may be cancelled. Handlers of completion queues run with no lock
+ * held. The looks at a queue that find it empty, GNI_CqTestEvent() and
+ * GNI_CqVectorMonitor() take no lock at all.
  *
  * sys.c has all system calls; unit tests replace it.
  */
@@ -127,6 +128,7 @@ extern struct ugni_arena ugni_cdms;
 extern struct ugni_arena ugni_nics;
 extern struct ugni_arena ugni_eps;
 extern struct ugni_arena ugni_cqs;
+extern struct ugni_arena ugni_chans;
 
 void ugni_watch_forks(void);
 void *ugni_alloc(struct ugni_arena *a);
@@ -304,6 +306,9 @@ struct gni_nic {
  *	used again: threads look there without a lock
  * @handler: called for every entry that is handed out, or NULL
  * @context: handed to it
+ * @chan: completion channel, or NULL; set once
+ * @armed: @chan was asked to tell of the next event, and its program was not
+ *	told yet; atomic
  * @reqs: transactions that will complete here
  */
 struct gni_cq {
@@ -319,7 +324,23 @@ struct gni_cq {
 	u64 map_length;
 	void (*handler)(gni_cq_entry_t *entry, void *context);
 	void *context;
+	struct gni_comp_chan *chan;
+	bool armed;
 	struct ugni_reqs reqs;
+};
+
+/**
+ * struct gni_comp_chan - a completion channel
+ * @slot: head; its lock guards @cqs
+ * @nic: NIC handle it belongs to
+ * @fd: an eventfd that counts queues which were armed and have an event
+ * @cqs: queues attached
+ */
+struct gni_comp_chan {
+	struct ugni_slot slot;
+	struct gni_nic *nic;
+	int fd;
+	u32 cqs;
 };
 
 /**
@@ -390,6 +411,7 @@ static inline void ugni_count(struct gni_nic *nic, gni_statistic_t stat)
 
 /* cdm.c */
 gni_return_t ugni_open_device(u32 device, int *fd, struct kgni_ioc_info *info);
+bool ugni_is_device(int fd);
 
 /* ep.c */
 void ugni_ep_destroy_all(const struct gni_nic *nic);
@@ -406,6 +428,7 @@ void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_destroy_all(const struct gni_nic *nic);
 void ugni_cq_recycle(void *obj);
+bool ugni_cq_ready(const struct gni_cq *cq);
 
 /* cqe.c */
 void ugni_entry_text(gni_cq_entry_t entry, char *text, size_t size);
@@ -422,6 +445,10 @@ enum ugni_again {
 	UGNI_AGAIN_SENT,	/* there will be another event */
 	UGNI_AGAIN_ARRIVED,
 };
+
+/* chan.c */
+void ugni_chan_leave(struct gni_cq *cq);
+void ugni_chan_destroy_all(const struct gni_nic *nic);
 
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);
@@ -451,5 +478,8 @@ void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
 void ugni_sys_vacate(void *mem, u64 length);
 void ugni_sys_unmap(void *mem, u64 length);
 void ugni_sys_print(const char *line, size_t length);
+int ugni_sys_eventfd(void);
+void ugni_sys_eventfd_add(int fd);
+bool ugni_sys_eventfd_take(int fd);
 
 #endif /* _UGNI_H */

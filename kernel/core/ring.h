@@ -184,6 +184,45 @@ static inline bool kgni_ring_disarm(const struct kgni_ring_view *v)
 }
 
 /**
+ * kgni_ring_masked - does the consumer want nobody to be woken
+ * @v: the ring
+ *
+ * Context: any.
+ * Return: true while it does; it looks again itself when that ends.
+ */
+static inline bool kgni_ring_masked(const struct kgni_ring_view *v)
+{
+	return core_load(&v->ring->masked);
+}
+
+/**
+ * kgni_ring_notify_arm - have the next event reach the completion channel
+ * @v: the ring
+ *
+ * Look with kgni_ring_ready() after it: an event that is there already is for
+ * the caller to tell of, if kgni_ring_notify_disarm() lets it.
+ *
+ * Context: any.
+ */
+static inline void kgni_ring_notify_arm(const struct kgni_ring_view *v)
+{
+	core_store(&v->ring->notify, 1);
+	core_mb();						/* (F) */
+}
+
+/**
+ * kgni_ring_notify_disarm - must this event reach the completion channel
+ * @v: the ring
+ *
+ * Context: any.
+ * Return: true for one of those who ask after kgni_ring_notify_arm().
+ */
+static inline bool kgni_ring_notify_disarm(const struct kgni_ring_view *v)
+{
+	return core_load(&v->ring->notify) && core_xchg(&v->ring->notify, 0);
+}
+
+/**
  * kgni_ring_repair - fill the holes that a dead producer may have left
  * @v: the ring
  * @entry: the error entry to fill them with, its upper half not zero

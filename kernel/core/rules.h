@@ -7,6 +7,10 @@
  * address will do. Puts have no rule. An AMO needs a remote address, a length
  * and, if it fetches, a local address that are multiples of its operand. An
  * FMA put may be empty, nothing else may.
+ *
+ * A flagged response is one packet: the data, at most 60 bytes, and the 4-byte
+ * flag behind it lie in one line of 64 bytes of local memory, at a multiple
+ * of 4.
  */
 #ifndef _KGNI_CORE_RULES_H
 #define _KGNI_CORE_RULES_H
@@ -23,6 +27,8 @@ enum kgni_post_type {
 	KGNI_POST_FMA_GET = 5,
 	KGNI_POST_AMO = 6,
 	KGNI_POST_CQWRITE = 7,
+	KGNI_POST_FMA_GET_W_FLAG = 9,
+	KGNI_POST_AMO_W_FLAG = 10,
 	KGNI_POST_TYPES
 };
 
@@ -33,11 +39,19 @@ enum kgni_post_type {
 #define KGNI_RDMA_FENCE		0x2
 #define KGNI_RDMA_GETWC_DIS	0x4
 #define KGNI_RDMA_USER		(KGNI_RDMA_FENCE | KGNI_RDMA_GETWC_DIS)
+#define KGNI_DLV_NO_ADAPT	0x001
+#define KGNI_DLV_ORDERED_TAIL	0x100
+#define KGNI_DLV_ALL		0x1ff
+
+#define KGNI_FLAG_SIZE		4	/* of a flagged response */
+#define KGNI_LINE_SIZE		64
 
 /**
  * struct kgni_post_rule - what a post type needs
  * @valid: there is such a type
  * @bte: it goes to a BTE channel
+ * @amo: it is an AMO
+ * @flag: its response is flagged
  * @local: the local handle is used
  * @local_write: local memory is written
  * @remote_write: remote memory is written
@@ -48,6 +62,8 @@ enum kgni_post_type {
 struct kgni_post_rule {
 	bool valid;
 	bool bte;
+	bool amo;
+	bool flag;
 	bool local;
 	bool local_write;
 	bool remote_write;
@@ -67,15 +83,19 @@ enum kgni_flaw {
 	KGNI_FLAW_NONE,
 	KGNI_FLAW_TYPE,		/* there is no such type */
 	KGNI_FLAW_CQ_MODE,	/* unknown bits */
+	KGNI_FLAW_DLVR_MODE,	/* unknown bits */
 	KGNI_FLAW_RDMA_MODE,	/* unknown bits */
 	KGNI_FLAW_RANGE,	/* the remote range wraps around */
 	KGNI_FLAW_EMPTY,	/* length is 0 */
 	KGNI_FLAW_AMO_CMD,	/* there is no such command */
+	KGNI_FLAW_NO_RESPONSE,	/* it brings nothing back that a flag could follow */
+	KGNI_FLAW_FLAG_LENGTH,	/* longer than a flagged response can be */
 	KGNI_FLAW_ALIGN,	/* from here on: not a multiple of what it must be */
 	KGNI_FLAW_REMOTE_ADDR = KGNI_FLAW_ALIGN,
 	KGNI_FLAW_LENGTH,
 	KGNI_FLAW_LOCAL_ADDR,
 	KGNI_FLAW_SYNC_ADDR,
+	KGNI_FLAW_FLAG_LINE,	/* response and flag are not inside one line */
 };
 
 static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
@@ -92,10 +112,15 @@ static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
 		[KGNI_POST_FMA_GET] = { .valid = 1, .local = 1, .local_write = 1,
 					.remote_align = 4, .length_align = 4 },
 		/* AMO: alignment by the operand; local side only if it fetches. */
-		[KGNI_POST_AMO] = { .valid = 1, .remote_write = 1,
+		[KGNI_POST_AMO] = { .valid = 1, .amo = 1, .remote_write = 1,
 				    .remote_align = 1, .length_align = 1 },
 		[KGNI_POST_CQWRITE] = { .valid = 1, .empty = 1,
 					.remote_align = 1, .length_align = 1 },
+		[KGNI_POST_FMA_GET_W_FLAG] = { .valid = 1, .flag = 1, .local = 1, .local_write = 1,
+					       .remote_align = 4, .length_align = 4 },
+		[KGNI_POST_AMO_W_FLAG] = { .valid = 1, .amo = 1, .flag = 1, .local = 1,
+					   .local_write = 1, .remote_write = 1,
+					   .remote_align = 1, .length_align = 1 },
 	};
 
 	return type < KGNI_POST_TYPES && table[type].valid ? &table[type] : NULL;
@@ -105,6 +130,7 @@ static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
  * struct kgni_post_args - the fields of a post that the rules look at
  * @type: enum kgni_post_type
  * @cq_mode: KGNI_CQMODE_*
+ * @dlvr_mode: KGNI_DLV_*
  * @rdma_mode: KGNI_RDMA_*; looked at for RDMA only
  * @local_addr: local address
  * @remote_addr: remote address; not looked at for a CQ write
@@ -115,6 +141,7 @@ static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
 struct kgni_post_args {
 	u32 type;
 	u16 cq_mode;
+	u16 dlvr_mode;
 	u16 rdma_mode;
 	u64 local_addr;
 	u64 remote_addr;
@@ -122,6 +149,30 @@ struct kgni_post_args {
 	u64 sync_addr;
 	u32 amo_cmd;
 };
+
+/* Alignment of what an AMO works on. */
+static inline enum kgni_flaw kgni_amo_flaw(const struct kgni_post_args *a,
+					   const struct kgni_amo *amo)
+{
+	if (a->remote_addr % amo->size)
+		return KGNI_FLAW_REMOTE_ADDR;
+	if (a->length % amo->size)
+		return KGNI_FLAW_LENGTH;
+	if (amo->fetch && a->local_addr % amo->size)
+		return KGNI_FLAW_LOCAL_ADDR;
+	return KGNI_FLAW_NONE;
+}
+
+/* Where a flagged response, of no more than the most, comes to lie. */
+static inline enum kgni_flaw kgni_flag_flaw(const struct kgni_post_args *a, u32 *multiple)
+{
+	*multiple = KGNI_FLAG_SIZE;
+	if (a->local_addr % KGNI_FLAG_SIZE)
+		return KGNI_FLAW_LOCAL_ADDR;
+	if (a->local_addr % KGNI_LINE_SIZE + a->length + KGNI_FLAG_SIZE > KGNI_LINE_SIZE)
+		return KGNI_FLAW_FLAG_LINE;
+	return KGNI_FLAW_NONE;
+}
 
 /**
  * kgni_post_flaw - find what is wrong with a post
@@ -136,11 +187,14 @@ static inline enum kgni_flaw kgni_post_flaw(const struct kgni_post_args *a, stru
 					    u32 *multiple)
 {
 	const struct kgni_post_rule *r = kgni_post_rule(a->type);
+	enum kgni_flaw flaw = KGNI_FLAW_NONE;
 
 	if (!r)
 		return KGNI_FLAW_TYPE;
 	if (a->cq_mode & ~KGNI_CQMODE_ALL)
 		return KGNI_FLAW_CQ_MODE;
+	if (a->dlvr_mode & ~KGNI_DLV_ALL)
+		return KGNI_FLAW_DLVR_MODE;
 	if (r->bte && a->rdma_mode & ~KGNI_RDMA_USER)
 		return KGNI_FLAW_RDMA_MODE;
 	if (a->type == KGNI_POST_CQWRITE)
@@ -149,17 +203,20 @@ static inline enum kgni_flaw kgni_post_flaw(const struct kgni_post_args *a, stru
 		return KGNI_FLAW_RANGE;
 	if (!a->length && !r->empty)
 		return KGNI_FLAW_EMPTY;
-	if (a->type == KGNI_POST_AMO) {
-		if (!kgni_amo_decode(a->amo_cmd, amo))
-			return KGNI_FLAW_AMO_CMD;
+	if (r->amo && !kgni_amo_decode(a->amo_cmd, amo))
+		return KGNI_FLAW_AMO_CMD;
+	if (r->amo && r->flag && !amo->fetch)
+		return KGNI_FLAW_NO_RESPONSE;
+	if (r->flag && a->length > KGNI_LINE_SIZE - KGNI_FLAG_SIZE)
+		return KGNI_FLAW_FLAG_LENGTH;
+	if (r->amo) {
 		*multiple = amo->size;
-		if (a->remote_addr % amo->size)
-			return KGNI_FLAW_REMOTE_ADDR;
-		if (a->length % amo->size)
-			return KGNI_FLAW_LENGTH;
-		if (amo->fetch && a->local_addr % amo->size)
-			return KGNI_FLAW_LOCAL_ADDR;
+		flaw = kgni_amo_flaw(a, amo);
 	}
+	if (flaw == KGNI_FLAW_NONE && r->flag)
+		flaw = kgni_flag_flaw(a, multiple);
+	if (flaw != KGNI_FLAW_NONE)
+		return flaw;
 	*multiple = 8;
 	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG && a->sync_addr % 8)
 		return KGNI_FLAW_SYNC_ADDR;

@@ -258,15 +258,32 @@ static void check_exec(const struct kgni_amo *amo, struct input *in)
 
 /* --- posts ------------------------------------------------------------------------- */
 
+static bool is_amo(const struct kgni_post_args *a)
+{
+	return a->type == GNI_POST_AMO || a->type == GNI_POST_AMO_W_FLAG;
+}
+
+static bool is_flagged(const struct kgni_post_args *a)
+{
+	return a->type == GNI_POST_FMA_GET_W_FLAG || a->type == GNI_POST_AMO_W_FLAG;
+}
+
+static bool is_type(u32 type)
+{
+	return type >= GNI_POST_RDMA_PUT && type <= GNI_POST_AMO_W_FLAG && type != GNI_POST_CE;
+}
+
 static bool bad_param(const struct kgni_post_args *a)
 {
 	bool rdma = a->type == GNI_POST_RDMA_PUT || a->type == GNI_POST_RDMA_GET;
 	bool put = a->type == GNI_POST_FMA_PUT || a->type == GNI_POST_FMA_PUT_W_SYNCFLAG;
 
-	if (a->type < GNI_POST_RDMA_PUT || a->type > GNI_POST_CQWRITE)
+	if (!is_type(a->type))
 		return true;
 	if (a->cq_mode > (GNI_CQMODE_LOCAL_EVENT | GNI_CQMODE_GLOBAL_EVENT |
 			  GNI_CQMODE_REMOTE_EVENT))
+		return true;
+	if (a->dlvr_mode >= 2 * GNI_DLVMODE_ORDERED_TAIL)
 		return true;
 	if (rdma && a->rdma_mode & ~(GNI_RDMAMODE_FENCE | GNI_RDMAMODE_GETWC_DIS))
 		return true;
@@ -274,20 +291,36 @@ static bool bad_param(const struct kgni_post_args *a)
 		return false;
 	if (a->length > UINT64_MAX - a->remote_addr || (!a->length && !put))
 		return true;
-	return a->type == GNI_POST_AMO && !command(a->amo_cmd);
+	if (is_amo(a) && !command(a->amo_cmd))
+		return true;
+	if (a->type == GNI_POST_AMO_W_FLAG && !command(a->amo_cmd)->fetch)
+		return true;
+	return is_flagged(a) && a->length > 64 - GNI_FMA_FLAGGED_RESPONSE_SIZE;
+}
+
+/* First and last byte of response and flag lie in one line. */
+static bool bad_line(const struct kgni_post_args *a)
+{
+	u64 last = a->local_addr + a->length + GNI_FMA_FLAGGED_RESPONSE_SIZE - 1;
+
+	return a->local_addr & 3 || a->local_addr >> 6 != last >> 6;
 }
 
 static bool bad_alignment(const struct kgni_post_args *a)
 {
 	const struct command *c;
 
+	if (is_flagged(a) && bad_line(a))
+		return true;
 	switch (a->type) {
 	case GNI_POST_RDMA_GET:
 	case GNI_POST_FMA_GET:
+	case GNI_POST_FMA_GET_W_FLAG:
 		return (a->remote_addr | a->length) & 3;
 	case GNI_POST_FMA_PUT_W_SYNCFLAG:
 		return a->sync_addr & 7;
 	case GNI_POST_AMO:
+	case GNI_POST_AMO_W_FLAG:
 		c = command(a->amo_cmd);
 		return (a->remote_addr | a->length | (c->fetch ? a->local_addr : 0)) &
 		       (c->size - 1);
@@ -297,8 +330,8 @@ static bool bad_alignment(const struct kgni_post_args *a)
 
 static void show_post(const struct kgni_post_args *a)
 {
-	fprintf(stderr, "type %u, modes %#x %#x, command %#x\n", a->type, a->cq_mode, a->rdma_mode,
-		a->amo_cmd);
+	fprintf(stderr, "type %u, modes %#x %#x %#x, command %#x\n", a->type, a->cq_mode,
+		a->dlvr_mode, a->rdma_mode, a->amo_cmd);
 	fprintf(stderr, "local %#llx remote %#llx length %#llx sync %#llx\n",
 		(unsigned long long)a->local_addr, (unsigned long long)a->remote_addr,
 		(unsigned long long)a->length, (unsigned long long)a->sync_addr);
@@ -317,7 +350,7 @@ static void check_post(const struct kgni_post_args *a)
 	if (got != want)
 		show_post(a);
 	check(got == want, "%d, not %d", got, want);
-	check(!kgni_post_rule(a->type) == (a->type < 1 || a->type > 7), "type %u", a->type);
+	check(!kgni_post_rule(a->type) == !is_type(a->type), "type %u", a->type);
 	/* Whoever carries it out counts on this. */
 	if (got == KGNI_RULE_OK && a->type == KGNI_POST_AMO)
 		check(amo.op != KGNI_AMO_NONE && (amo.size == 4 || amo.size == 8), "op %d", amo.op);
@@ -344,7 +377,7 @@ static void read_post(struct input *in, struct kgni_post_args *a)
 {
 	u8 type = input_u8(in);
 
-	a->type = type < 240 ? type % 9 : (u32)input_edge(in);
+	a->type = type < 240 ? type % 12 : (u32)input_edge(in);
 	a->cq_mode = input_u8(in) & (input_u8(in) < 240 ? 7 : 0xff);
 	a->rdma_mode = input_u8(in) & (input_u8(in) < 200 ? 6 : 0xff);
 	a->local_addr = input_edge(in);
@@ -352,6 +385,7 @@ static void read_post(struct input *in, struct kgni_post_args *a)
 	a->length = input_edge(in);
 	a->sync_addr = input_edge(in);
 	a->amo_cmd = read_command(in);
+	a->dlvr_mode = input_u8(in) < 240 ? input_u8(in) : (u16)input_edge(in);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -368,6 +402,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		args.remote_addr &= ~7ULL;
 		args.length &= 0xff8;
 		args.local_addr &= ~3ULL;
+		check_post(&args);
+		args.length &= 0x3c;
 		check_post(&args);
 		if (kgni_amo_decode(args.amo_cmd, &amo))
 			check_exec(&amo, &in);

@@ -13,7 +13,7 @@ static const struct kind {
 	u32 type;
 	u32 cmd;
 	u8 local, remote, length, sync;
-	bool empty, bte, wraps;
+	bool empty, bte, wraps, flag;
 } kinds[] = {
 	{ KIND(RDMA_PUT), .local = 1, .remote = 1, .length = 1, .bte = true, .wraps = true },
 	{ KIND(RDMA_GET), .local = 1, .remote = 4, .length = 4, .bte = true, .wraps = true },
@@ -35,6 +35,9 @@ static const struct kind {
 	  .wraps = true },
 	{ KIND(AMO), .cmd = GNI_FMA_ATOMIC2_FPMAX, .local = 1, .remote = 8, .length = 8,
 	  .wraps = true },
+	{ KIND(FMA_GET_W_FLAG), .local = 4, .remote = 4, .length = 4, .wraps = true, .flag = true },
+	{ KIND(AMO_W_FLAG), .cmd = GNI_FMA_ATOMIC_FADD, .local = 8, .remote = 8, .length = 8,
+	  .wraps = true, .flag = true },
 	{ KIND(CQWRITE), .empty = true },
 };
 
@@ -56,7 +59,7 @@ static struct kgni_post_args good(const struct kind *k)
 		.cq_mode = KGNI_CQMODE_GLOBAL,
 		.local_addr = 0x10000,
 		.remote_addr = 0x20000,
-		.length = 64,
+		.length = k->flag ? 8 : 64,
 		.sync_addr = 0x30000,
 		.amo_cmd = k->cmd,
 	};
@@ -133,6 +136,12 @@ static void range_does_not_wrap(struct kunit *test)
 	a.remote_addr = U64_MAX - 63;
 	a.length = 56;
 	KUNIT_EXPECT_EQ(test, check(&a), KGNI_RULE_OK);
+	a.remote_addr = U64_MAX - 7;
+	a.length = 8;
+	KUNIT_EXPECT_EQ(test, check(&a), k->wraps ? KGNI_RULE_PARAM : KGNI_RULE_OK);
+	if (k->flag)
+		return;
+	a.remote_addr = U64_MAX - 63;
 	a.length = 64;
 	KUNIT_EXPECT_EQ(test, check(&a), k->wraps ? KGNI_RULE_PARAM : KGNI_RULE_OK);
 	a.length = U64_MAX - 7;
@@ -153,10 +162,41 @@ static void modes(struct kunit *test)
 	}
 	a.cq_mode = 0;
 	for (bit = 1; bit <= 0x8000; bit <<= 1) {
+		a.dlvr_mode = bit;
+		KUNIT_EXPECT_EQ_MSG(test, check(&a),
+				    bit & KGNI_DLV_ALL ? KGNI_RULE_OK : KGNI_RULE_PARAM,
+				    "dlvr_mode 0x%x", bit);
+	}
+	a.dlvr_mode = 0;
+	for (bit = 1; bit <= 0x8000; bit <<= 1) {
 		a.rdma_mode = bit;
 		KUNIT_EXPECT_EQ_MSG(test, check(&a), k->bte && bit & ~KGNI_RDMA_USER ?
 				    KGNI_RULE_PARAM : KGNI_RULE_OK, "rdma_mode 0x%x", bit);
 	}
+}
+
+/* Response and flag: at most a line, and inside one. */
+static void flagged_response(struct kunit *test)
+{
+	const struct kind *k = test->param_value;
+	struct kgni_post_args a = good(k);
+	u64 at;
+
+	if (!k->flag)
+		kunit_skip(test, "no flag");
+	for (at = 0; at < 128; at += 8) {
+		for (a.length = 8; a.length <= 56; a.length += 8) {
+			a.local_addr = 0x10000 + at;
+			KUNIT_EXPECT_EQ_MSG(test, check(&a), at % 64 + a.length + 4 <= 64 ?
+					    KGNI_RULE_OK : KGNI_RULE_ALIGN, "%llu at %llu",
+					    a.length, at);
+		}
+	}
+	a.length = 64;
+	KUNIT_EXPECT_EQ(test, check(&a), KGNI_RULE_PARAM);
+	a = good(k);
+	a.amo_cmd = GNI_FMA_ATOMIC_ADD;
+	KUNIT_EXPECT_EQ(test, check(&a), k->cmd ? KGNI_RULE_PARAM : KGNI_RULE_OK);
 }
 
 static void rule(struct kunit *test)
@@ -176,12 +216,16 @@ static void sides(struct kunit *test)
 
 	for (type = KGNI_POST_RDMA_PUT; type < KGNI_POST_TYPES; type++) {
 		const struct kgni_post_rule *r = kgni_post_rule(type);
-		bool get = type == KGNI_POST_RDMA_GET || type == KGNI_POST_FMA_GET;
+		bool get = type == KGNI_POST_RDMA_GET || type == KGNI_POST_FMA_GET ||
+			   type == KGNI_POST_FMA_GET_W_FLAG;
+		bool amo = type == KGNI_POST_AMO_W_FLAG;
 
+		if (type == GNI_POST_CE)
+			continue;
 		KUNIT_ASSERT_NOT_NULL(test, r);
-		KUNIT_EXPECT_EQ_MSG(test, r->local, get || type == KGNI_POST_RDMA_PUT,
+		KUNIT_EXPECT_EQ_MSG(test, r->local, get || amo || type == KGNI_POST_RDMA_PUT,
 				    "type %u", type);
-		KUNIT_EXPECT_EQ_MSG(test, r->local_write, get, "type %u", type);
+		KUNIT_EXPECT_EQ_MSG(test, r->local_write, get || amo, "type %u", type);
 		KUNIT_EXPECT_EQ_MSG(test, r->remote_write, !get && type != KGNI_POST_CQWRITE,
 				    "type %u", type);
 	}
@@ -189,8 +233,8 @@ static void sides(struct kunit *test)
 
 static void other_types_are_refused(struct kunit *test)
 {
-	static const u32 types[] = { 0, KGNI_POST_TYPES, KGNI_POST_TYPES + 1, 0x100, 0x10003,
-				     0x80000003, U32_MAX };
+	static const u32 types[] = { 0, GNI_POST_CE, KGNI_POST_TYPES, KGNI_POST_TYPES + 1,
+				     0x100, 0x10003, 0x80000003, U32_MAX };
 	struct kgni_post_args a = good(&kinds[0]);
 	u32 i;
 
@@ -208,6 +252,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(alignment_of_flag, kind_gen_params),
 	KUNIT_CASE_PARAM(range_does_not_wrap, kind_gen_params),
 	KUNIT_CASE_PARAM(modes, kind_gen_params),
+	KUNIT_CASE_PARAM(flagged_response, kind_gen_params),
 	KUNIT_CASE_PARAM(rule, kind_gen_params),
 	KUNIT_CASE(sides),
 	KUNIT_CASE(other_types_are_refused),

@@ -345,7 +345,7 @@ static void info(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, arg.device_type, GNI_DEVICE_ARIES);
 	KUNIT_EXPECT_TRUE(test, cpu_online(arg.cpu));
 	KUNIT_EXPECT_EQ(test, arg.version, GNI_VERSION);
-	KUNIT_EXPECT_EQ(test, arg.reserved, 0);
+	KUNIT_EXPECT_EQ(test, arg.ntt_gran, 1);
 	KUNIT_EXPECT_EQ(test, strncmp(arg.build, "kgni ", 5), 0);
 	KUNIT_EXPECT_NOT_NULL(test, memchr(arg.build, 0, sizeof(arg.build)));
 }

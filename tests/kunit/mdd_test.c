@@ -60,40 +60,46 @@ static int kgt_mem_init(struct kunit_resource *res, void *context)
 	return m->pages ? 0 : -ENOMEM;
 }
 
-static void kgt_mem_account(struct kgni_mdd *mdd)
+static struct kgni_mem *kgt_mem_pinned(struct kgt_mem *m, u32 flags)
 {
+	struct kgni_mem *mem = kzalloc(sizeof(*mem), GFP_KERNEL);
 	unsigned long i;
 
-	for (i = 0; i < mdd->npages; i++)
-		fake_pin(mdd->pages[i]);
-	kgni_pages_charge(&mdd->user, mdd->npages);
-	mdd->mm = kgt_mm_get();
-	atomic64_add(mdd->npages, &mdd->mm->pinned_vm);
+	KUNIT_ASSERT_NOT_NULL(m->test, mem);
+	kref_init(&mem->ref);
+	mutex_init(&mem->lock);
+	mem->writable = !(flags & GNI_MEM_READ_ONLY);
+	mem->npages = m->npages;
+	mem->pages = kvmalloc_array(m->npages, sizeof(*m->pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(m->test, mem->pages);
+	memcpy(mem->pages, m->pages, m->npages * sizeof(*m->pages));
+	for (i = 0; i < m->npages; i++)
+		fake_pin(m->pages[i]);
+	kgni_pages_charge(&mem->user, m->npages);
+	mem->mm = kgt_mm_get();
+	atomic64_add(m->npages, &mem->mm->pinned_vm);
+	return mem;
 }
 
 /* What kgni_mdd_add() does, with other pages. */
 static void kgt_mem_register(struct kgt_mem *m, u32 flags, struct kgni_cq *cq)
 {
-	struct kgni_ioc_mem_register arg = {
-		.addr = m->base,
-		.length = (u64)m->npages << PAGE_SHIFT,
-		.flags = flags,
-	};
+	struct kgni_ioc_mem_register arg = { .flags = flags };
 	struct kgni_nic *nic = m->f->nic;
 	struct kgni_mdd *mdd = kgni_mdd_new(nic, &arg);
 
 	KUNIT_ASSERT_NOT_NULL(m->test, mdd);
-	mdd->pages = kvmalloc_array(m->npages, sizeof(*m->pages), GFP_KERNEL);
-	KUNIT_ASSERT_NOT_NULL(m->test, mdd->pages);
-	memcpy(mdd->pages, m->pages, m->npages * sizeof(*m->pages));
-	kgt_mem_account(mdd);
+	mdd->base = m->base;
+	mdd->addr = m->base;
+	mdd->length = (u64)m->npages << PAGE_SHIFT;
+	kgni_mdd_set_mem(mdd, kgt_mem_pinned(m, flags), 0, m->npages);
 	if (cq)
 		kref_get(&cq->ref);
 	mdd->cq = cq;
 	KUNIT_ASSERT_TRUE(m->test, kgni_res_charge(nic->job, KGNI_RES_MDD));
-	KUNIT_ASSERT_EQ(m->test, kgni_mdd_publish(nic, mdd), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(m->test, kgni_mdd_publish(nic, mdd, 0), GNI_RC_SUCCESS);
 	m->mdd = mdd;
-	kgni_mdd_handle(mdd, &m->handle);
+	kgni_mdd_handle(mdd, true, &m->handle);
 }
 
 struct kgt_mem *kgt_mem(struct kunit *test, struct kgni_file *f, unsigned long npages,
@@ -587,7 +593,7 @@ static const struct registering {
 	u32 flags;
 	long rc;
 	u64 add, length;
-	u32 cq, reserved;
+	u32 cq, segments;
 	bool hole, empty;
 	unsigned long npages;
 } registerings[] = {
@@ -608,7 +614,8 @@ static const struct registering {
 	{ "address of the kernel", RW, 0, GNI_RC_INVALID_PARAM, .add = 0xffff800000000000 },
 	{ "range that wraps", RW, 0, GNI_RC_INVALID_PARAM, .length = U64_MAX },
 	{ "queue that is not", RW, 0, GNI_RC_INVALID_PARAM, .cq = 99 },
-	{ "reserved field", RW, 0, -EINVAL, .reserved = 1 },
+	{ "too many segments", RW, 0, GNI_RC_ERROR_RESOURCE, .segments = KGNI_SEGMENTS_MAX + 1 },
+	{ "segments, reserved", RW, GNI_MEM_RESERVE_REGION, GNI_RC_INVALID_PARAM, .segments = 1 },
 	{ "strict ordering", RW, GNI_MEM_STRICT_PI_ORDERING, GNI_RC_SUCCESS, .npages = 3 },
 	{ "relaxed ordering", RW, GNI_MEM_RELAXED_PI_ORDERING, GNI_RC_SUCCESS, .npages = 3 },
 	{ "flush", RW, GNI_MEM_PI_FLUSH, GNI_RC_SUCCESS, .npages = 3 },
@@ -617,7 +624,11 @@ static const struct registering {
 	{ "virtual index", RW, GNI_MEM_USE_VMDH, GNI_RC_INVALID_PARAM },
 	{ "segments", RW, GNI_MEM_PHYS_SEGMENTS, GNI_RC_INVALID_PARAM },
 	{ "clone", RW, GNI_MEM_MDD_CLONE, GNI_RC_INVALID_PARAM },
-	{ "reserve a region", RW, GNI_MEM_RESERVE_REGION, GNI_RC_INVALID_PARAM },
+	{ "reserve a region", RW, GNI_MEM_RESERVE_REGION, GNI_RC_SUCCESS, .npages = 3 },
+	{ "reserve and update", RW, GNI_MEM_RESERVE_REGION | GNI_MEM_UPDATE_REGION,
+	  GNI_RC_INVALID_PARAM },
+	{ "shared and dedicated", RW, GNI_MEM_MDD_SHARED | GNI_MEM_MDD_DEDICATED,
+	  GNI_RC_INVALID_PARAM },
 	{ "update a region", RW, GNI_MEM_UPDATE_REGION, GNI_RC_INVALID_PARAM },
 	{ "memory of a GPU", RW, GNI_MEM_CUDA, GNI_RC_INVALID_PARAM },
 	{ "unknown flag", RW, 1U << 31, GNI_RC_INVALID_PARAM },
@@ -637,7 +648,7 @@ static void register_memory(struct kunit *test)
 	unsigned long user = kgt_user(test, 3 * P, r->prot);
 	struct kgni_ioc_mem_register arg = {
 		.addr = user + r->add, .length = r->length ?: 3 * P, .flags = r->flags,
-		.cq = r->cq, .reserved = r->reserved,
+		.cq = r->cq, .segments = r->segments,
 	};
 	struct kgni_mdd *mdd;
 
@@ -655,7 +666,7 @@ static void register_memory(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mdd);
 	KUNIT_EXPECT_EQ(test, mdd->npages, r->npages);
 	KUNIT_EXPECT_EQ(test, mdd->base, (user + r->add) & PAGE_MASK);
-	KUNIT_EXPECT_EQ(test, atomic64_read(&mdd->mm->pinned_vm), r->npages);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&mdd->mem->mm->pinned_vm), r->npages);
 	KUNIT_EXPECT_EQ(test, kgni_mdd_deregister(f->nic, &arg.handle), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_NULL(test, mdd->pages);
 	kgni_mdd_put(mdd);

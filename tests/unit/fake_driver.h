@@ -22,6 +22,7 @@
 #define FAKE_CQS	64
 
 struct fake_cq {
+	bool notify;
 	bool used;
 	u32 slots;
 	u32 mode;
@@ -48,6 +49,10 @@ static struct {
 	struct kgni_ioc_dgram_cancel dgram_cancel;
 	struct kgni_ioc_attach attach;
 	int dgram_answer;
+	int eventfd_answer;
+	unsigned int told;
+	unsigned int wakes;
+	u32 chain;
 	void (*in_post)(const struct kgni_ioc_post *arg);
 	void (*in_wait)(void);
 	int (*in_link)(const struct kgni_ioc_post *arg);	/* does its way fail */
@@ -112,6 +117,31 @@ void ugni_sys_print(const char *line, size_t length)
 	pthread_mutex_unlock(&fake.lock);
 }
 
+/* One count stands for all completion channels. */
+int ugni_sys_eventfd(void)
+{
+	if (fake.eventfd_answer)
+		return fake.eventfd_answer;
+	return FAKE_FD + __atomic_fetch_add(&fake.open_files, 1, __ATOMIC_RELAXED);
+}
+
+void ugni_sys_eventfd_add(int fd)
+{
+	(void)fd;
+	__atomic_fetch_add(&fake.told, 1, __ATOMIC_RELAXED);
+}
+
+bool ugni_sys_eventfd_take(int fd)
+{
+	unsigned int told = __atomic_load_n(&fake.told, __ATOMIC_RELAXED);
+
+	(void)fd;
+	while (told && !__atomic_compare_exchange_n(&fake.told, &told, told - 1, false,
+						    __ATOMIC_RELAXED, __ATOMIC_RELAXED))
+		;
+	return told;
+}
+
 static inline struct fake_cq *fake_cq(u32 id)
 {
 	return id && id < FAKE_CQS && fake.cq[id].used ? &fake.cq[id] : NULL;
@@ -120,8 +150,14 @@ static inline struct fake_cq *fake_cq(u32 id)
 static inline bool fake_push(u32 id, u64 entry)
 {
 	struct fake_cq *cq = fake_cq(id);
+	bool pushed;
 
-	return cq && !(cq->mode & GNI_CQ_UNMANAGED) && kgni_ring_push(&cq->view, entry);
+	if (!cq || cq->mode & GNI_CQ_UNMANAGED)
+		return false;
+	pushed = kgni_ring_push(&cq->view, entry);
+	if (cq->notify && !kgni_ring_masked(&cq->view) && kgni_ring_notify_disarm(&cq->view))
+		ugni_sys_eventfd_add(FAKE_FD);
+	return pushed;
 }
 
 static inline int fake_cq_create(struct kgni_ioc_cq_create *a)
@@ -139,6 +175,7 @@ static inline int fake_cq_create(struct kgni_ioc_cq_create *a)
 	for (cq->slots = 1; cq->slots < a->entries;)
 		cq->slots *= 2;
 	cq->mode = a->mode;
+	cq->notify = false;
 	cq->used = true;
 	a->id = id;
 	a->slots = cq->slots;
@@ -232,6 +269,27 @@ static inline int fake_post(const struct kgni_ioc_post *a)
 	return link && a->flags & KGNI_POST_REPORT ? GNI_RC_TRANSACTION_ERROR : GNI_RC_SUCCESS;
 }
 
+static inline int fake_post_chain(const struct kgni_ioc_post_chain *a)
+{
+	const struct kgni_ioc_post *posts = (void *)(uintptr_t)a->posts;
+	u32 i;
+
+	fake.chain = a->count;
+	for (i = a->count; i-- && !fake.post_answer; )
+		fake_post(&posts[i]);
+	return fake.post_answer;
+}
+
+static inline int fake_cq_notify(const struct kgni_ioc_cq_notify *a)
+{
+	struct fake_cq *cq = fake_cq(a->id);
+
+	if (!cq)
+		return GNI_RC_INVALID_PARAM;
+	cq->notify = true;
+	return GNI_RC_SUCCESS;
+}
+
 static inline int fake_info(int fd, struct kgni_ioc_info *info)
 {
 	memset(info, 0, sizeof(*info));
@@ -271,6 +329,13 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 		return GNI_RC_SUCCESS;
 	case KGNI_IOC_POST:
 		return fake_post(arg);
+	case KGNI_IOC_POST_CHAIN:
+		return fake_post_chain(arg);
+	case KGNI_IOC_CQ_NOTIFY:
+		return fake_cq_notify(arg);
+	case KGNI_IOC_CQ_WAKE:
+		fake.wakes++;
+		return GNI_RC_SUCCESS;
 	case KGNI_IOC_GET_PTAG:
 		((struct kgni_ioc_ptag *)arg)->ptag = 77;
 		return GNI_RC_SUCCESS;

@@ -16,6 +16,8 @@ static const struct kind {
 	{ "FMA_GET",		5, 0, 1, 1, 0, 0 },
 	{ "AMO",		6, 0, 0, 0, 1, 0 },
 	{ "CQWRITE",		7, 0, 0, 0, 0, 1 },
+	{ "FMA_GET_W_FLAG",	9, 0, 1, 1, 0, 0 },
+	{ "AMO_W_FLAG",		10, 0, 1, 1, 1, 0 },
 };
 
 #define RDMA_PUT	1
@@ -24,6 +26,8 @@ static const struct kind {
 #define FMA_PUT_FLAG	4
 #define FMA_GET		5
 #define AMO		6
+#define FMA_GET_FLAG	9
+#define AMO_FLAG	10
 #define CQWRITE		7
 
 static const struct {
@@ -51,6 +55,7 @@ static void garbage(u64 *rng, struct kgni_post_args *a)
 {
 	a->type = (u32)unit_edge(rng);
 	a->cq_mode = (u16)unit_below(rng, 8);
+	a->dlvr_mode = (u16)unit_below(rng, 0x200);
 	a->rdma_mode = (u16)unit_edge(rng);
 	a->local_addr = unit_edge(rng);
 	a->remote_addr = unit_edge(rng);
@@ -101,7 +106,7 @@ static void test_kinds(void **state)
 
 static void test_unknown_types(void **state)
 {
-	static const u32 none[] = { 0, 8, 9, 10, 11, 0x80000001, 0x100, 0xffffffff };
+	static const u32 none[] = { 0, 8, 11, 12, 0x80000001, 0x100, 0xffffffff };
 	struct kgni_post_args a;
 	u64 rng = 41;
 	u32 i, n;
@@ -303,7 +308,7 @@ static void test_garbage(void **state)
 		if (n & 1)
 			a.amo_cmd = amos[unit_below(&rng, ARRAY_SIZE(amos))].code;
 		seen[check(&a)]++;
-		if (a.type < RDMA_PUT || a.type > CQWRITE || a.cq_mode > 7)
+		if (!kgni_post_rule(a.type) || a.cq_mode > 7)
 			expect(&a, KGNI_RULE_PARAM);
 	}
 	assert_true(seen[0] && seen[1] && seen[2]);
@@ -320,6 +325,13 @@ static void test_flaws(void **state)
 		{ KGNI_FLAW_NONE, 0, { .type = FMA_PUT } },
 		{ KGNI_FLAW_TYPE, 0, { .type = 0 } },
 		{ KGNI_FLAW_CQ_MODE, 0, { .type = FMA_PUT, .cq_mode = 8 } },
+		{ KGNI_FLAW_DLVR_MODE, 0, { .type = CQWRITE, .dlvr_mode = 0x200 } },
+		{ KGNI_FLAW_NO_RESPONSE, 0, { .type = AMO_FLAG, .length = 8, .amo_cmd = 0x108 } },
+		{ KGNI_FLAW_FLAG_LENGTH, 0, { .type = FMA_GET_FLAG, .length = 64 } },
+		{ KGNI_FLAW_LOCAL_ADDR, 4, { .type = FMA_GET_FLAG, .length = 4,
+					     .local_addr = 2 } },
+		{ KGNI_FLAW_FLAG_LINE, 4, { .type = AMO_FLAG, .length = 8, .local_addr = 56,
+					    .amo_cmd = 0x008 } },
 		{ KGNI_FLAW_RDMA_MODE, 0, { .type = RDMA_PUT, .rdma_mode = 0x100, .length = 1 } },
 		{ KGNI_FLAW_RANGE, 0, { .type = FMA_PUT, .remote_addr = ~0ULL, .length = 1 } },
 		{ KGNI_FLAW_EMPTY, 0, { .type = RDMA_PUT } },

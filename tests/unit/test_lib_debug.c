@@ -32,6 +32,14 @@ static void *msg;
 	X(GNI_CqWaitEvent, NONE, 1, &e)						\
 	X(GNI_CqVectorWaitEvent, NULL, 1, 1, &e, &a)				\
 	X(GNI_CqVectorMonitor, &s.cq, 0, 1, &a)					\
+	X(GNI_CqInterruptMask, NONE)						\
+	X(GNI_CqInterruptUnmask, NONE)						\
+	X(GNI_CompChanCreate, NONE, (void *)&word)				\
+	X(GNI_CompChanDestroy, NONE)						\
+	X(GNI_CompChanFd, NONE, &n)						\
+	X(GNI_CompChanGetEvent, NONE, (void *)&word)				\
+	X(GNI_CqAttachCompChan, s.cq, NONE)					\
+	X(GNI_CqArmCompChan, &s.cq, 1)						\
 	X(GNI_CqErrorStr, 0, text, 3)						\
 	X(GNI_CqErrorRecoverable, ~0ULL, &a)					\
 	X(GNI_EpPostData, NONE, NULL, 0, NULL, 0)				\
@@ -60,14 +68,20 @@ static void *msg;
 	X(GNI_GetDevResInfo, 63, 1, (void *)text)				\
 	X(GNI_GetJobResInfo, 0, 1, 0, (void *)text)				\
 	X(GNI_GetPtag, 64, 1, &tag)						\
+	X(GNI_GetNttGran, 64, &a)						\
 	X(GNI_GetNicStat, s.nic, GNI_NUM_STATS, &a)				\
 	X(GNI_ResetNicStat, NONE, 0)						\
 	X(GNI_MemRegister, s.nic, 1, 2, NONE, 0, 0, &mem)			\
+	X(GNI_MemRegisterSegments, s.nic, NULL, 2, NULL, 0, 0, &mem)		\
+	X(GNI_SetMddResources, NONE, 1)						\
+	X(GNI_RebuildMemHndl, &mem, 1, &mem)					\
+	X(GNI_MemQueryHndls, NONE, -1, &mem, &word, &word)			\
 	X(GNI_MemDeregister, NONE, &mem)					\
 	X(GNI_MemHndlQueryAttr, &mem, GNI_MEMHNDL_ATTR_VMDH, &n)		\
 	X(GNI_PostRdma, s.ep, &post)						\
 	X(GNI_PostFma, NONE, &post)						\
 	X(GNI_PostCqWrite, s.ep, NULL)						\
+	X(GNI_CtPostFma, s.ep, &post)						\
 	X(GNI_SmsgBufferSizeNeeded, &attr, &a)					\
 	X(GNI_SmsgInit, s.ep, &attr, &attr)					\
 	X(GNI_SmsgSendWTag, s.ep, NULL, 0, NULL, 0, 1, 2)			\

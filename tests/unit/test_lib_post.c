@@ -44,6 +44,7 @@ static void test_unused_fields(void **state)
 		memset(&used, 0, sizeof(used));
 		d = garbage(types[i]);
 		USE(remote);
+		USE(dlvr_mode);
 		if (types[i] != GNI_POST_CQWRITE) {
 			USE(remote_addr);
 			USE(length);
@@ -119,6 +120,7 @@ static void test_amo_fields(void **state)
 	USE(remote_addr);
 	USE(length);
 	USE(amo_cmd);
+	USE(dlvr_mode);
 	ok(GNI_PostFma(s.ep, &d));
 	assert_garbage_only(&fake.last, &used);
 	fake_side_end(&s);
@@ -153,7 +155,9 @@ static void test_types(void **state)
 	gni_return_t (*const call[])(gni_ep_handle_t, gni_post_descriptor_t *) = {
 		GNI_PostRdma, GNI_PostFma, GNI_PostCqWrite,
 	};
-	const u32 takes[] = { 1 << 1 | 1 << 2, 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6, 1 << 7 };
+	const u32 takes[] = {
+		1 << 1 | 1 << 2, 1 << 3 | 1 << 4 | 1 << 5 | 1 << 6 | 1 << 9 | 1 << 10, 1 << 7,
+	};
 	gni_post_descriptor_t d;
 	struct fake_side s;
 	u32 i, type;

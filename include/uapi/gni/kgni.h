@@ -39,6 +39,7 @@ struct kgni_mem_handle {
  * @cpu: first CPU that is near the device
  * @version: interface version of the driver, as GNI_GetVersion() lays it out
  * @revision: revision number of the driver's source
+ * @ntt_gran: how many PE addresses an entry of the translation table covers
  * @build: text that names the build, zero terminated
  */
 struct kgni_ioc_info {
@@ -49,7 +50,7 @@ struct kgni_ioc_info {
 	__u32 cpu;
 	__u32 version;
 	__u32 revision;
-	__u32 reserved;
+	__u32 ntt_gran;
 	char build[KGNI_BUILD_LEN];
 };
 
@@ -139,6 +140,23 @@ struct kgni_cq_ref {
 	__u32 id;
 };
 
+/* KGNI_IOC_CQ_WAKE: look at the queue again: its owner unmasked it */
+struct kgni_ioc_cq_wake {
+	__u32 id;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_cq_notify - KGNI_IOC_CQ_NOTIFY: attach a queue to an eventfd
+ * @id: the queue
+ * @fd: an eventfd, which goes up by one for an event that finds the ring's
+ *	@notify set, and clears it. Lasts until the queue is destroyed.
+ */
+struct kgni_ioc_cq_notify {
+	__u32 id;
+	__s32 fd;
+};
+
 #define KGNI_CQ_WAIT_MAX	1024
 
 /**
@@ -155,14 +173,26 @@ struct kgni_ioc_cq_wait {
 	__u32 which;
 };
 
+/* One range of a region that is made of several. */
+struct kgni_segment {
+	__u64 addr;
+	__u64 length;
+};
+
+#define KGNI_SEGMENTS_MAX	65536
+
 /**
  * struct kgni_ioc_mem_register - KGNI_IOC_MEM_REGISTER
- * @addr: first byte of the region
- * @length: bytes
+ * @addr: first byte of the region; with @segments, address of their array
+ * @length: bytes; not looked at with @segments
  * @flags: GNI_MEM_* bits
  * @cq: id of the queue for remote events, or 0
- * @vmdh_index: index in the MDD block; for a flag that is not built yet
- * @handle: out: the memory handle
+ * @vmdh_index: with GNI_MEM_USE_VMDH, index in the block of
+ *	KGNI_IOC_MDD_BLOCK, or ~0 for the first free one
+ * @segments: how many segments, up to KGNI_SEGMENTS_MAX; 0 for a region that
+ *	is one range of addresses
+ * @handle: out: the memory handle; in: the registration to clone, with
+ *	GNI_MEM_MDD_CLONE, or to update, with GNI_MEM_UPDATE_REGION and no index
  */
 struct kgni_ioc_mem_register {
 	__u64 addr;
@@ -170,8 +200,29 @@ struct kgni_ioc_mem_register {
 	__u32 flags;
 	__u32 cq;
 	__u32 vmdh_index;
-	__u32 reserved;
+	__u32 segments;
 	struct kgni_mem_handle handle;
+};
+
+/**
+ * struct kgni_ioc_mdd_block - KGNI_IOC_MDD_BLOCK: allow virtual handles
+ * @entries: indices from 0 up that may be used, at most 4096
+ */
+struct kgni_ioc_mdd_block {
+	__u32 entries;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_mem_next - KGNI_IOC_MEM_NEXT: list registrations of this file
+ * @handle: in: a registration's handle, or zeros to begin; out: the next one's
+ * @addr: out: its first byte, or where its first segment begins in its page
+ * @length: out: its bytes
+ */
+struct kgni_ioc_mem_next {
+	struct kgni_mem_handle handle;
+	__u64 addr;
+	__u64 length;
 };
 
 /* KGNI_IOC_MEM_DEREGISTER */
@@ -200,8 +251,10 @@ struct kgni_ioc_mem_deregister {
  * @remote: handle of the remote region
  * @length: bytes
  * @sync_addr: where the 8-byte flag goes, for a put with flag
- * @sync_value: the flag
+ * @sync_value: the flag; its low half for a flagged response, which is stored
+ *	behind the @length bytes at @local_addr
  * @amo_cmd: a gni_fma_cmd_type_t, for an AMO
+ * @dlvr_mode: GNI_DLVMODE_* bits
  * @operand: its operands
  * @cqwrite_value: low 48 bits are delivered, for a CQ write
  */
@@ -222,9 +275,26 @@ struct kgni_ioc_post {
 	__u64 sync_addr;
 	__u64 sync_value;
 	__u32 amo_cmd;
-	__u32 reserved;
+	__u16 dlvr_mode;
+	__u16 reserved;
 	__u64 operand[2];
 	__u64 cqwrite_value;
+};
+
+#define KGNI_CHAIN_MAX		1024
+
+/**
+ * struct kgni_ioc_post_chain - KGNI_IOC_POST_CHAIN: several posts, one event
+ * @posts: address of an array of struct kgni_ioc_post, none of them RDMA
+ * @count: how many, 1 to KGNI_CHAIN_MAX
+ *
+ * They are carried out in order. The first one names the source events of all;
+ * the others' src_cq is zero. Unless GNI_RC_SUCCESS is returned none was done.
+ */
+struct kgni_ioc_post_chain {
+	__u64 posts;
+	__u32 count;
+	__u32 reserved;
 };
 
 /* flags of the datagram calls */
@@ -312,9 +382,14 @@ struct kgni_ioc_dgram_cancel {
 #define KGNI_IOC_CQ_CREATE	_IOWR(KGNI_IOC_MAGIC, 0x10, struct kgni_ioc_cq_create)
 #define KGNI_IOC_CQ_DESTROY	_IOW(KGNI_IOC_MAGIC, 0x11, struct kgni_ioc_cq_destroy)
 #define KGNI_IOC_CQ_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x12, struct kgni_ioc_cq_wait)
+#define KGNI_IOC_CQ_WAKE	_IOW(KGNI_IOC_MAGIC, 0x13, struct kgni_ioc_cq_wake)
+#define KGNI_IOC_CQ_NOTIFY	_IOW(KGNI_IOC_MAGIC, 0x14, struct kgni_ioc_cq_notify)
 #define KGNI_IOC_MEM_REGISTER	_IOWR(KGNI_IOC_MAGIC, 0x20, struct kgni_ioc_mem_register)
 #define KGNI_IOC_MEM_DEREGISTER	_IOW(KGNI_IOC_MAGIC, 0x21, struct kgni_ioc_mem_deregister)
+#define KGNI_IOC_MDD_BLOCK	_IOW(KGNI_IOC_MAGIC, 0x22, struct kgni_ioc_mdd_block)
+#define KGNI_IOC_MEM_NEXT	_IOWR(KGNI_IOC_MAGIC, 0x23, struct kgni_ioc_mem_next)
 #define KGNI_IOC_POST		_IOW(KGNI_IOC_MAGIC, 0x30, struct kgni_ioc_post)
+#define KGNI_IOC_POST_CHAIN	_IOW(KGNI_IOC_MAGIC, 0x31, struct kgni_ioc_post_chain)
 #define KGNI_IOC_DGRAM_POST	_IOW(KGNI_IOC_MAGIC, 0x40, struct kgni_ioc_dgram_post)
 #define KGNI_IOC_DGRAM_TEST	_IOWR(KGNI_IOC_MAGIC, 0x41, struct kgni_ioc_dgram_test)
 #define KGNI_IOC_DGRAM_PROBE	_IOWR(KGNI_IOC_MAGIC, 0x42, struct kgni_ioc_dgram_probe)

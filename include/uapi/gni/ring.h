@@ -18,6 +18,8 @@
  * @head: the consumer: position of the next slot to read, free running
  * @armed: non-zero while the consumer sleeps or is about to
  * @overrun: set when an event found no free slot; the consumer clears it
+ * @masked: while not zero, events wake nobody: a count of the consumer's
+ * @notify: set for the next event to reach the completion channel
  *
  * Position p lives in slot p & (size - 1); size is a power of two. A slot that
  * is free for position p holds p & ~(size - 1), so a new ring is all zeros; an
@@ -31,7 +33,9 @@ struct kgni_ring {
 	__u32 pad1[15];
 	__u32 armed;
 	__u32 overrun;
-	__u32 pad2[14];
+	__u32 masked;
+	__u32 notify;
+	__u32 pad2[12];
 };
 
 #endif /* _UAPI_GNI_RING_H */

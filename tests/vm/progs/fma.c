@@ -563,7 +563,7 @@ static void test_refused(void)
 {
 	static const int types[] = {
 		0, GNI_POST_RDMA_PUT, GNI_POST_RDMA_GET, GNI_POST_CQWRITE, GNI_POST_CE,
-		GNI_POST_FMA_GET_W_FLAG, GNI_POST_AMO_W_FLAG, 11, 99, -1,
+		11, 99, -1,
 	};
 	gni_post_descriptor_t d;
 	gni_ep_handle_t unbound;

@@ -21,6 +21,9 @@ static const struct {
 	{ KGNI_IOC_MEM_DEREGISTER, true }, { KGNI_IOC_POST, true },
 	{ KGNI_IOC_DGRAM_POST, true }, { KGNI_IOC_DGRAM_TEST, true },
 	{ KGNI_IOC_DGRAM_PROBE, true }, { KGNI_IOC_DGRAM_CANCEL, true },
+	{ KGNI_IOC_CQ_WAKE, true }, { KGNI_IOC_CQ_NOTIFY, true },
+	{ KGNI_IOC_MDD_BLOCK, true }, { KGNI_IOC_MEM_NEXT, true },
+	{ KGNI_IOC_POST_CHAIN, true },
 };
 
 #define LAST_CODE	GNI_RC_ERROR_NOMEM
@@ -39,7 +42,7 @@ static uint32_t pe_of(int fd)
 	memset(&info, 0xff, sizeof(info));
 	is_u64(ioctl(fd, KGNI_IOC_INFO, &info), GNI_RC_SUCCESS);
 	is_u64(info.abi, KGNI_ABI_VERSION);
-	is_u64(info.reserved, 0);
+	is_u64(info.ntt_gran, 1);
 	ok(memchr(info.build, 0, sizeof(info.build)));
 	return info.pe;
 }
@@ -172,10 +175,11 @@ static void test_numbers(void)
 
 static void test_reserved(void)
 {
-	static char buf[64];
 	struct kgni_ioc_cq_create cq = { .entries = 16, .reserved = 1 };
 	struct kgni_ioc_cq_destroy destroy = { .id = 1, .reserved = 1 };
-	struct kgni_ioc_mem_register mem = { .addr = (uint64_t)buf, .length = 8, .reserved = 1 };
+	struct kgni_ioc_cq_wake wake = { .id = 1, .reserved = 1 };
+	struct kgni_ioc_mdd_block block = { .entries = 1, .reserved = 1 };
+	struct kgni_ioc_post_chain chain = { .count = 1, .reserved = 1 };
 	struct kgni_ioc_res res = { .scope = KGNI_RES_DEVICE, .type = GNI_DEV_RES_CQ };
 	struct kgni_ioc_post post = { .type = GNI_POST_FMA_PUT };
 	struct kgni_ioc_dgram_post dpost = { .reserved = 1 };
@@ -186,7 +190,9 @@ static void test_reserved(void)
 
 	fails_with(ioctl(fd, KGNI_IOC_CQ_CREATE, &cq), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_CQ_DESTROY, &destroy), EINVAL);
-	fails_with(ioctl(fd, KGNI_IOC_MEM_REGISTER, &mem), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_CQ_WAKE, &wake), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_MDD_BLOCK, &block), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_POST_CHAIN, &chain), EINVAL);
 	res.reserved = 1;
 	fails_with(ioctl(fd, KGNI_IOC_RES_INFO, &res), EINVAL);
 	res.reserved = 0;
