@@ -1,0 +1,98 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Compares the table of calls in calls.rst with the sources it is made from, and
+# what libugni.so exports with the table and with libugni.map. Prints TAP.
+#
+#	Documentation/check-calls.sh [BUILD_DIR]	(build)
+#	Documentation/check-calls.sh --update		write calls.rst anew
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+page=Documentation/calls.rst
+map=lib/libugni.map
+number=0
+failed=0
+
+# check NAME COMMAND...: one result, with what the command said if it failed.
+check()
+{
+	local name=$1 output
+
+	shift
+	number=$((number + 1))
+	if output=$("$@" 2>&1); then
+		echo "ok $number - $name"
+	else
+		echo "not ok $number - $name"
+		printf '%s\n' "$output" | sed 's/^/# /'
+		failed=1
+	fi
+}
+
+update()
+{
+	local tmp
+
+	tmp=$(mktemp)
+	Documentation/gen-calls.sh >"$tmp" && cat "$tmp" >"$page"
+	rm -f "$tmp"
+}
+
+same_page()
+{
+	diff -u "$page" <(Documentation/gen-calls.sh) && return
+	echo "Documentation/check-calls.sh --update writes it"
+	return 1
+}
+
+# Functions and data; not the name of the version, which is absolute.
+exported()
+{
+	nm -D --defined-only --format=posix "$build/lib/libugni.so" |
+		awk '$2 != "A" { sub(/@.*/, "", $1); print $1 }' | sort
+}
+
+mapped()
+{
+	sed -n 's/^\t\([A-Za-z_0-9]*\);$/\1/p' "$map" | sort
+}
+
+# Calls that the page says are built, without those of the driver.
+built()
+{
+	sed -n '/^Calls for kernel clients$/q;p' "$page" |
+		awk '$2 == "built" { gsub(/`/, "", $1); print $1 }' | sort
+}
+
+same_names()
+{
+	[ -n "$1" ] && diff <(printf '%s\n' "$1") <(printf '%s\n' "$2")
+}
+
+# gni_err_str and gni_statistic_str are tables, not calls.
+exported_calls()
+{
+	exported | grep -v '_str$'
+}
+
+every_call_has_a_file()
+{
+	! awk '$2 == "built" && $3 == "-"' "$page" | grep .
+}
+
+run_checks()
+{
+	check "calls.rst: is what gen-calls.sh writes" same_page
+	check "libugni.so exports what libugni.map names" same_names "$(mapped)" "$(exported)"
+	check "calls.rst: what libugni.so exports is built" \
+		same_names "$(built)" "$(exported_calls)"
+	check "calls.rst: what is built is in a file" every_call_has_a_file
+	echo "1..$number"
+	[ "$failed" = 0 ]
+}
+
+build=${1:-build}
+case $build in
+--update) update ;;
+*) run_checks ;;
+esac
