@@ -47,12 +47,7 @@ statistics()
 	sed -n 's/^\tGNI_STAT_\([A-Z0-9_]*\).*/\1/p' "$header" | sort
 }
 
-same()
-{
-	[ -n "$2" ] && diff <(printf '%s\n' "$1") <(printf '%s\n' "$2")
-}
-
-check "libugni.rst: modes" same "$(modes)" "$(rows 'Modes of a communication domain')"
-check "libugni.rst: statistics" same "$(statistics)" "$(rows 'Statistics')"
+check "libugni.rst: modes" diff <(modes) <(rows 'Modes of a communication domain')
+check "libugni.rst: statistics" diff <(statistics) <(rows 'Statistics')
 echo "1..$number"
 exit "$failed"
