@@ -1,0 +1,14 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Ways between NICs that fail, and messages that are sent again.
+# timeout: 400
+. "${0%/*}/lib.sh"
+
+load_kgni nics=2
+if [ -d /sys/kernel/debug/kgni/fail_link ]; then
+	run_prog retrans
+else
+	skip "messages are sent again" "needs a kernel with fault injection"
+fi
+unload_kgni
+done_testing
