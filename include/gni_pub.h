@@ -295,7 +295,7 @@ typedef enum gni_return {
  *
  * MDD_DEDICATED, MDD_SHARED: whether registrations take a descriptor each, or
  * one from the pool that the protection domain shares. GNI_MEM_MDD_DEDICATED
- * and GNI_MEM_MDD_SHARED choose it for one registration. Hint.
+ * and GNI_MEM_MDD_SHARED choose it for one registration.
  *
  * DUAL_EVENTS: a post may ask for a local and for a global event; a queue then
  * has room for half as many posts. Without it such a post is
