@@ -26,6 +26,16 @@ static gni_return_t cdm_attach(void *h)
 	return GNI_CdmAttach(h, 0, &pe, &n);
 }
 
+static gni_return_t cdm_checkpoint(void *h)
+{
+	return GNI_CdmCheckpoint(h);
+}
+
+static gni_return_t cdm_resume(void *h)
+{
+	return GNI_CdmResume(h);
+}
+
 static gni_return_t ep_create(void *h)
 {
 	gni_ep_handle_t e;
@@ -53,6 +63,11 @@ static gni_return_t ep_bind(void *h)
 static gni_return_t ep_unbind(void *h)
 {
 	return GNI_EpUnbind(h);
+}
+
+static gni_return_t ep_idle(void *h)
+{
+	return GNI_EpIdle(h);
 }
 
 static gni_return_t ep_destroy(void *h)
@@ -305,7 +320,8 @@ static const struct call {
 	gni_return_t (*fn)(void *h);
 	enum type type;
 } calls[] = {
-	CALL(cdm_destroy, CDM), CALL(cdm_attach, CDM), CALL(ep_create, NIC),
+	CALL(cdm_destroy, CDM), CALL(cdm_attach, CDM), CALL(cdm_checkpoint, CDM),
+	CALL(cdm_resume, CDM), CALL(ep_idle, EP), CALL(ep_create, NIC),
 	CALL(ep_create_cq, CQ), CALL(ep_set_event_data, EP), CALL(ep_bind, EP),
 	CALL(ep_unbind, EP), CALL(ep_destroy, EP), CALL(ep_post_data, EP),
 	CALL(ep_post_data_w_id, EP), CALL(ep_post_data_test, EP),
