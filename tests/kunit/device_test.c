@@ -103,10 +103,16 @@ static void timeout(struct kunit *test)
 
 /* --- files ----------------------------------------------------------------- */
 
+/*
+ * Closed when this returns: its device goes next. A kernel thread's fput() may
+ * leave that to a worker, which nothing waits for.
+ */
 static void file_free(struct kunit_resource *res)
 {
-	fput(res->data);
-	flush_delayed_fput();
+	if (current->flags & PF_KTHREAD)
+		__fput_sync(res->data);
+	else
+		fput(res->data);
 }
 
 /* A file with the driver's operations, and on no file system. */
