@@ -22,7 +22,7 @@ say = $(if $(filter 1,$(V)),,@printf '  %-8s %s\n' '$(1)' '$(2)')
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .PHONY: all
-all: module lib tools tests
+all: module lib tools tests man
 
 # --- the kernel to build for --------------------------------------------------
 
@@ -197,12 +197,17 @@ UNIT_ASAN := $(patsubst tests/unit/%.c,$(B)/tests/asan/%,$(UNIT_SRCS))
 UNIT_TSAN := $(patsubst %,$(B)/tests/tsan/%,$(TSAN_TESTS))
 VM_PROGS := $(patsubst tests/vm/progs/%.c,$(B)/tests/vm/%,$(VM_SRCS))
 
+# Of the manual pages; built as their readers build them.
+EXAMPLE_SRCS := $(wildcard Documentation/examples/*.c)
+EXAMPLES := $(patsubst Documentation/examples/%.c,$(B)/examples/%,$(EXAMPLE_SRCS))
+
 FUZZ_PROGS := $(patsubst tests/fuzz/%.c,$(B)/fuzz/%,$(FUZZ_SRCS))
 
-.PHONY: tests tests-unit tests-vm tests-fuzz
+.PHONY: tests tests-unit tests-vm tests-fuzz examples
 tests: tests-unit tests-vm
 tests-unit: $(UNIT_ASAN) $(UNIT_TSAN)
-tests-vm: $(VM_PROGS)
+tests-vm: $(VM_PROGS) examples
+examples: $(EXAMPLES)
 tests-fuzz: $(FUZZ_PROGS)
 
 $(B)/asan/libugni.a: $(call objs,asan,$(LIB_SRCS))
@@ -235,9 +240,32 @@ $(VM_PROGS): $(B)/tests/vm/%: $(B)/obj/tests/vm/progs/%.o $(vm_common) $(ugni_de
 	$(call say,LD,$@)
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^) $(ugni_link) $(VM_LIBS_$*) -lpthread
 
+$(EXAMPLES): $(B)/examples/%: Documentation/examples/%.c include/gni_pub.h $(ugni_dep) $(FLAGS_FILE)
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -Wall -Wextra -Werror -Iinclude -DCRAY_CONFIG_GHAL_ARIES \
+		-o $@ $< $(ugni_link)
+
 # Keep objects of chained rules, and read what the compiler found they include.
 .SECONDARY:
 -include $(shell find $(B)/obj $(B)/asan $(B)/tsan $(B)/fuzz/obj -name '*.d' 2>/dev/null)
+
+# --- manual pages -------------------------------------------------------------
+
+# Those of section 3 are made: a page for each group of calls, and one for each
+# call that leads there.
+MAN_IN := $(wildcard Documentation/man/*.3.in)
+MAN_GEN := Documentation/gen-man.sh Documentation/gen-man.awk
+MAN3 = $(addprefix $(B)/man/,$(shell Documentation/gen-man.sh --list))
+
+.PHONY: man
+man: $(B)/man/.made
+
+$(B)/man/.made: $(MAN_IN) $(MAN_GEN) include/gni_pub.h $(EXAMPLE_SRCS)
+	$(call say,MAN,$(@D))
+	$(Q)rm -rf $(@D)
+	$(Q)Documentation/gen-man.sh $(@D)
+	@touch $@
 
 # --- running ------------------------------------------------------------------
 
@@ -289,12 +317,12 @@ MODDIR = /lib/modules/$(KVER)/extra
 in_data = $(INSTALL) -m 644 -t '$(DESTDIR)$(1)'
 subst_pc = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
 	-e 's|@VERSION@|$(VERSION)|g' -e 's|@SRCDIR@|$(SRCDIR)|g'
-MAN_PAGES := $(wildcard Documentation/man/*.[1-9])
+MAN_PAGES = $(wildcard Documentation/man/*.[1-9]) $(MAN3)
 
 .PHONY: install install-user install-module install-source uninstall
 install: install-user install-module install-source
 
-install-user: lib tools
+install-user: lib tools man
 	$(Q)$(INSTALL) -d '$(DESTDIR)$(LIBDIR)/pkgconfig' '$(DESTDIR)$(PREFIX)/bin' \
 		'$(DESTDIR)$(PREFIX)/include/gni' '$(DESTDIR)/usr/lib/udev/rules.d'
 	$(Q)$(if $(LIB_SRCS),cp -P $(LIB_PRODUCTS) '$(DESTDIR)$(LIBDIR)/')
@@ -343,7 +371,7 @@ help:
 	@echo 'make deps        install the Debian packages that all of this needs'
 	@echo 'make module      kgni.ko for KDIR=$(KDIR)'
 	@echo 'make kunit       kgni_test.ko, its KUnit suites, if that kernel has KUnit'
-	@echo 'make lib tools tests'
+	@echo 'make lib tools tests man examples'
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
 	@echo 'make check-debug the VM tests in a debug kernel, which debug-kernel builds'
 	@echo 'make fuzz        look for bugs in kernel/core/ and lib/ with libFuzzer; SECONDS=60'

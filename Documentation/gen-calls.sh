@@ -40,17 +40,10 @@ files()
 		sed -nE 's/^(lib\/[^:]*):.*[ *](GNI_[A-Za-z]*|gni_[a-z_]*)[([].*/\2 \1/p'
 }
 
-# "NAME page" of every call that the NAME line of a manual page has.
+# "NAME page" of every call that a manual page has.
 pages()
 {
-	local page
-
-	for page in Documentation/man/*.3; do
-		[ -e "$page" ] || continue
-		awk '/^\.SH NAME/ { on = 1; next } /^\.SH/ { exit }
-			on { sub(/ *\\-.*/, ""); gsub(/,/, " "); print }' "$page" |
-			tr -s ' ' '\n' | sed -n "s|^\([Gg].*\)|\1 $(basename "$page" .3)(3)|p"
-	done
+	Documentation/gen-man.sh --calls | sed 's/$/(3)/'
 }
 
 # "NAME symbol" of what the driver exports to other modules.

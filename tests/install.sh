@@ -86,7 +86,8 @@ all_tools()
 	for tool in $(make_var TOOLS); do
 		[ -x "$tree$prefix/bin/${tool##*/}" ] || { echo "no ${tool##*/}" && bad=1; }
 	done
-	diff <(find Documentation/man -name '*.[1-9]' -printf '%f\n' | sort) \
+	diff <({ find Documentation/man -name '*.[1-9]' -printf '%f\n' &&
+		Documentation/gen-man.sh --list; } | sort) \
 		<(find "$tree$prefix/share/man" -type f -printf '%f\n' | sort) || bad=1
 	return "$bad"
 }

@@ -124,7 +124,7 @@ checkpatch()
 	get_checkpatch || return
 	mapfile -t kernel < <(sources 'kernel/*.[ch]' | grep -v '^kernel/core/')
 	mapfile -t user < <(sources 'include/*.h' 'kernel/core/*.[ch]' 'lib/*.[ch]' \
-		'tools/*.[ch]')
+		'tools/*.[ch]' 'Documentation/*.c')
 	mapfile -t tests < <(sources 'tests/*.[ch]')
 	run_checkpatch "$ignored" "${kernel[@]}" || bad=1
 	run_checkpatch "$ignored_user" "${user[@]}" || bad=1

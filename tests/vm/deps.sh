@@ -9,7 +9,7 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 
 build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev util-linux
-	pkgconf)
+	pkgconf groff-base)
 vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
 lint_packages=(git sparse shellcheck perl xz-utils)
