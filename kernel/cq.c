@@ -389,7 +389,8 @@ static int kgni_cq_scan(struct kgni_cq_waiter *w, u32 count, u32 *which)
 
 static long kgni_cq_sleep(struct kgni_cq_waiter *w, u32 count, u64 timeout_ms, u32 *which)
 {
-	long left = kgni_timeout(timeout_ms);
+	ktime_t end = ktime_add_safe(ktime_get(), kgni_timeout(timeout_ms));
+	bool expired = !timeout_ms;
 	long rc;
 	u32 i;
 
@@ -403,13 +404,14 @@ static long kgni_cq_sleep(struct kgni_cq_waiter *w, u32 count, u64 timeout_ms, u
 			kgni_ring_arm(&w[i].cq->view);
 		/* Its barrier pairs with the one in kgni_cq_push(). */
 		rc = kgni_cq_scan(w, count, which);
-		if (rc != GNI_RC_TIMEOUT || !left)
+		if (rc != GNI_RC_TIMEOUT || expired)
 			break;
 		if (signal_pending(current)) {
 			rc = -EINTR;
 			break;
 		}
-		left = schedule_timeout(left);
+		expired = !schedule_hrtimeout_range(&end, current->timer_slack_ns,
+						    HRTIMER_MODE_ABS);
 	}
 	__set_current_state(TASK_RUNNING);
 	for (i = 0; i < count; i++)

@@ -33,15 +33,15 @@ struct kgni_nic *kgni_file_nic(struct file *file)
 }
 
 /**
- * kgni_timeout - milliseconds of the interface as jiffies to sleep
+ * kgni_timeout - milliseconds of the interface as time to sleep
  * @ms: milliseconds, or KGNI_WAIT_FOREVER
  *
  * Context: any.
- * Return: jiffies; MAX_SCHEDULE_TIMEOUT for what is longer than 24 days.
+ * Return: the time; KTIME_MAX, which never ends, for more than 24 days.
  */
-long kgni_timeout(u64 ms)
+ktime_t kgni_timeout(u64 ms)
 {
-	return ms > INT_MAX ? MAX_SCHEDULE_TIMEOUT : msecs_to_jiffies(ms);
+	return ms > INT_MAX ? KTIME_MAX : ms_to_ktime(ms);
 }
 
 static int kgni_open(struct inode *inode, struct file *file)

@@ -315,7 +315,8 @@ static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test
 /* KGNI_IOC_DGRAM_TEST. */
 long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
 {
-	long rc, left;
+	long rc;
+	int error;
 
 	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
 		return -EINVAL;
@@ -327,12 +328,12 @@ long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
 	memset(arg->data, 0, sizeof(arg->data));
 	if (kgni_dgram_try_test(nic, arg, &rc) || !arg->timeout_ms)
 		return rc;
-	left = wait_event_interruptible_timeout(nic->dgram_wq,
-						kgni_dgram_try_test(nic, arg, &rc),
-						kgni_timeout(arg->timeout_ms));
-	if (left < 0)
-		return -EINTR;
-	return left ? rc : GNI_RC_TIMEOUT;
+	error = wait_event_interruptible_hrtimeout(nic->dgram_wq,
+						   kgni_dgram_try_test(nic, arg, &rc),
+						   kgni_timeout(arg->timeout_ms));
+	if (error == -ETIME)
+		return GNI_RC_TIMEOUT;
+	return error ? -EINTR : rc;
 }
 
 static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
@@ -367,7 +368,7 @@ static bool kgni_dgram_try_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_pro
 /* KGNI_IOC_DGRAM_PROBE. */
 long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
 {
-	long left;
+	int error;
 
 	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
 		return -EINVAL;
@@ -375,11 +376,11 @@ long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
 		return GNI_RC_SUCCESS;
 	if (!arg->timeout_ms)
 		return GNI_RC_NO_MATCH;
-	left = wait_event_interruptible_timeout(nic->dgram_wq, kgni_dgram_try_probe(nic, arg),
-						kgni_timeout(arg->timeout_ms));
-	if (left < 0)
-		return -EINTR;
-	return left ? GNI_RC_SUCCESS : GNI_RC_TIMEOUT;
+	error = wait_event_interruptible_hrtimeout(nic->dgram_wq, kgni_dgram_try_probe(nic, arg),
+						   kgni_timeout(arg->timeout_ms));
+	if (error == -ETIME)
+		return GNI_RC_TIMEOUT;
+	return error ? -EINTR : GNI_RC_SUCCESS;
 }
 
 static void kgni_dgram_drop_orphan(struct kgni_nic *nic)

@@ -22,6 +22,7 @@
 #include <linux/fs.h>
 #include <linux/hashtable.h>
 #include <linux/kref.h>
+#include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -387,7 +388,7 @@ long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);
 
 /* device.c, for waits on queues of several files */
 struct kgni_nic *kgni_file_nic(struct file *file);
-long kgni_timeout(u64 ms);
+ktime_t kgni_timeout(u64 ms);
 
 /* mem.c */
 unsigned long kgni_range_pages(u64 addr, u64 length);

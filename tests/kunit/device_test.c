@@ -80,11 +80,11 @@ static void devices(struct kunit *test)
 
 static const struct span {
 	u64 ms;
-	long jiffies;
+	ktime_t time;
 } spans[] = {
-	{ 0, 0 }, { 1, (HZ + 999) / 1000 }, { 1000, HZ }, { 3600000, 3600 * HZ },
-	{ INT_MAX + 1ULL, MAX_SCHEDULE_TIMEOUT }, { U32_MAX, MAX_SCHEDULE_TIMEOUT },
-	{ 1ULL << 32, MAX_SCHEDULE_TIMEOUT }, { KGNI_WAIT_FOREVER, MAX_SCHEDULE_TIMEOUT },
+	{ 0, 0 }, { 1, NSEC_PER_MSEC }, { 1000, NSEC_PER_SEC }, { 3600000, 3600 * NSEC_PER_SEC },
+	{ INT_MAX + 1ULL, KTIME_MAX }, { U32_MAX, KTIME_MAX }, { 1ULL << 32, KTIME_MAX },
+	{ KGNI_WAIT_FOREVER, KTIME_MAX },
 };
 
 static void span_desc(const struct span *s, char *desc)
@@ -98,7 +98,7 @@ static void timeout(struct kunit *test)
 {
 	const struct span *s = test->param_value;
 
-	KUNIT_EXPECT_EQ(test, kgni_timeout(s->ms), s->jiffies);
+	KUNIT_EXPECT_EQ(test, kgni_timeout(s->ms), s->time);
 }
 
 /* --- files ----------------------------------------------------------------- */
