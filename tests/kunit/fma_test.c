@@ -157,7 +157,7 @@ static const struct mistake {
 #define ADD(field, v)	SET(field, v), .add = true
 
 	{ "reserved field", ALL, -EINVAL, SET(reserved, 1) },
-	{ "unknown flag", ALL, -EINVAL, SET(flags, 2) },
+	{ "unknown flag", ALL, -EINVAL, SET(flags, KGNI_POST_FLAGS + 1) },
 	{ "type 0", ALL, GNI_RC_INVALID_PARAM, SET(type, 0) },
 	{ "type 8", ALL, GNI_RC_INVALID_PARAM, SET(type, 8) },
 	{ "unknown cq_mode", ALL, GNI_RC_INVALID_PARAM, SET(cq_mode, 0xa) },
