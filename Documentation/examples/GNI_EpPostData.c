@@ -44,10 +44,10 @@ int main(void)
 		must("post", GNI_EpPostDataWId(ep, answer, 16, got, 16, 0xabc));
 	}
 	if (!child) {
-		must("wait", GNI_EpPostDataWaitById(ep, 0xabc, 10000, &state, &addr, &id));
+		must("wait", GNI_EpPostDataWaitById(ep, 0xabc, 60000, &state, &addr, &id));
 		return state != GNI_POST_COMPLETED || id != 1 || GNI_CdmDestroy(cdm);
 	}
-	must("wait", GNI_EpPostDataWait(ep, 10000, &state, &addr, &id));
+	must("wait", GNI_EpPostDataWait(ep, 60000, &state, &addr, &id));
 	if (state != GNI_POST_COMPLETED || waitpid(child, &status, 0) != child || status)
 		errx(1, "state %d, status of the child %d", state, status);
 	printf("instance %u says: %s\n", id, got);

@@ -29,7 +29,7 @@ static void connect_to(gni_nic_handle_t nic, gni_ep_handle_t ep, gni_cq_handle_t
 	must("register", GNI_MemRegister(nic, (uintptr_t)mailbox, sizeof(mailbox), arrived,
 					 GNI_MEM_READWRITE, -1, &own.mem_hndl));
 	must("post", GNI_EpPostData(ep, &own, sizeof(own), &peer, sizeof(peer)));
-	must("wait", GNI_EpPostDataWait(ep, 10000, &state, &addr, &id));
+	must("wait", GNI_EpPostDataWait(ep, 60000, &state, &addr, &id));
 	must("init", GNI_SmsgInit(ep, &own, &peer));
 }
 
@@ -58,11 +58,11 @@ int main(void)
 	connect_to(nic, ep, arrived);
 	if (!child) {
 		must("send", GNI_SmsgSendWTag(ep, "short ", 6, "message", 8, 9, 3));
-		must("sent", GNI_CqWaitEvent(sent, 10000, &event));
+		must("sent", GNI_CqWaitEvent(sent, 60000, &event));
 		return GNI_CdmDestroy(cdm);
 	}
 	while ((rc = GNI_SmsgGetNextWTag(ep, (void **)&text, &tag)) == GNI_RC_NOT_DONE)
-		must("arrival", GNI_CqWaitEvent(arrived, 10000, &event));
+		must("arrival", GNI_CqWaitEvent(arrived, 60000, &event));
 	must("receive", rc);
 	printf("instance 2 sent a %s, with tag %u\n", text, tag);
 	must("release", GNI_SmsgRelease(ep));
