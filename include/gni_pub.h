@@ -390,10 +390,14 @@ typedef enum gni_post_state {
  * RELAXED_PI_ORDERING: data may reach memory in any order; without effect
  * beside STRICT_PI_ORDERING.
  *
- * MDD_CLONE: make another handle of a registration.
+ * MDD_CLONE: make another handle of the registration that the handle passed in
+ * names, for all of its range or a part. It may have another queue, and be
+ * READ_ONLY; the memory stays until both are deregistered.
  *
- * RESERVE_REGION: set the index and range aside and nothing more.
- * UPDATE_REGION: make (a part of) such a range live; later calls add pages.
+ * RESERVE_REGION: set the index and range aside and nothing more. Transactions
+ * into it fail. UPDATE_REGION: make (a part of) such a range live; it is named by
+ * its index, or else by the handle passed in. Later calls add pages. A page that
+ * is live must still be the same.
  *
  * MDD_SHARED, MDD_DEDICATED: as the domain modes, for one registration.
  *
@@ -1275,8 +1279,8 @@ typedef enum gni_ce_child {
  * @rdma_mode: GNI_RDMAMODE_* bits
  * @src_cq_hndl: queue for the source events; NULL is the endpoint's
  * @sync_flag_value: value of the flag
- * @sync_flag_addr: the peer's memory for the flag, 8 bytes in the region of
- *	@remote_mem_hndl, aligned
+ * @sync_flag_addr: for a put with flag, the peer's memory for it, 8 bytes in the
+ *	region of @remote_mem_hndl, aligned
  * @amo_cmd: the operation of an AMO
  * @first_operand: first operand of an AMO or a reduction
  * @second_operand: second operand of an AMO or a reduction
@@ -1303,6 +1307,10 @@ typedef enum gni_ce_child {
  * and @sync_flag_addr; the data is there before the flag is.
  *
  * FMA_GET: @local_addr, @local_mem_hndl, @remote_addr, @length.
+ * FMA_GET_W_FLAG: also @sync_flag_value, of which the low
+ * GNI_FMA_FLAGGED_RESPONSE_SIZE bytes are stored behind the data, at @local_addr
+ * + @length, when the data is there. AMO_W_FLAG: likewise, for an AMO that
+ * fetches.
  *
  * AMO: @remote_addr, @length, @amo_cmd, @first_operand, @second_operand where
  * the operation has two, and if it fetches, @local_addr and @local_mem_hndl.
@@ -1314,7 +1322,9 @@ typedef enum gni_ce_child {
  *
  * Alignment: a get needs @remote_addr and @length to be multiples of 4; an AMO
  * needs @remote_addr and @length, and @local_addr if it fetches, to be
- * multiples of its operand. Puts have no rule.
+ * multiples of its operand. Puts have no rule. A flagged response has at most
+ * 60 bytes, @local_addr is a multiple of 4, and data and flag lie in one line of
+ * 64 bytes.
  *
  * Interface: 000, lines 738-796.
  */
@@ -2453,8 +2463,7 @@ gni_return_t GNI_MemRegister(gni_nic_handle_t nic_hndl, uint64_t address, uint64
  * @mem_hndl: in and out, the handle; left alone on failure
  *
  * Transactions address the region by byte offset: the ranges follow each other
- * without gaps, from the page that the first one starts in. Such a region
- * cannot be the source of an FMA put.
+ * without gaps, from the page that the first one starts in.
  *
  * Interface: 000, lines 2055-2121.
  *
@@ -3817,7 +3826,8 @@ gni_return_t GNI_CqArmCompChan(gni_cq_handle_t *cq_hndls, uint32_t num_cqs);
  * of a list of elements, of the struct that goes with the descriptor's type;
  * NULL ends the list. Fields mean what they do in struct gni_post_descriptor.
  * cq_mode and dlvr_mode of elements are there so that code which sets them
- * compiles, and not looked at: those of the descriptor count for the chain.
+ * compiles, and not looked at: those of the descriptor count for the chain. With
+ * GNI_CQMODE_REMOTE_EVENT each transaction has an event at its target.
  *
  * Newer than 0x5c; their layout is this library's own.
  */
@@ -3825,7 +3835,8 @@ gni_return_t GNI_CqArmCompChan(gni_cq_handle_t *cq_hndls, uint32_t num_cqs);
 /**
  * struct gni_ct_put_post_descriptor - element of a chain of puts
  * @next_descr: next element, or NULL
- * @ep_hndl: endpoint to use, bound to the same peer or another
+ * @ep_hndl: endpoint to use, bound to the same peer or another; NULL is that of
+ *	the call
  * @cq_mode: not looked at
  * @dlvr_mode: not looked at
  * @local_addr: source
@@ -3853,7 +3864,8 @@ typedef struct gni_ct_put_post_descriptor {
 /**
  * struct gni_ct_get_post_descriptor - element of a chain of gets
  * @next_descr: next element, or NULL
- * @ep_hndl: endpoint to use, bound to the same peer or another
+ * @ep_hndl: endpoint to use, bound to the same peer or another; NULL is that of
+ *	the call
  * @cq_mode: not looked at
  * @dlvr_mode: not looked at
  * @local_addr: destination
@@ -3877,7 +3889,8 @@ typedef struct gni_ct_get_post_descriptor {
 /**
  * struct gni_ct_amo_post_descriptor - element of a chain of AMOs
  * @next_descr: next element, or NULL
- * @ep_hndl: endpoint to use, bound to the same peer or another
+ * @ep_hndl: endpoint to use, bound to the same peer or another; NULL is that of
+ *	the call
  * @cq_mode: not looked at
  * @dlvr_mode: not looked at
  * @local_addr: where what a fetching command brings goes
@@ -3907,7 +3920,8 @@ typedef struct gni_ct_amo_post_descriptor {
 /**
  * struct gni_ct_cqw_post_descriptor - element of a chain of CQ writes
  * @next_descr: next element, or NULL
- * @ep_hndl: endpoint to use, bound to the same peer or another
+ * @ep_hndl: endpoint to use, bound to the same peer or another; NULL is that of
+ *	the call
  * @cq_mode: not looked at
  * @dlvr_mode: not looked at
  * @remote_mem_hndl: handle of any region of the queue to write to
