@@ -397,20 +397,26 @@ static struct kgni_mdd *kgni_remote_find(struct kgni_nic *nic, struct kgni_devic
 	return mdd;
 }
 
+/* A CQ write has no address at the target, whatever its fields say. */
 static bool kgni_remote_covers(const struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
 
+	if (a->type == KGNI_POST_CQWRITE)
+		return true;
 	if (a->length && !kgni_mdd_covers(x->remote, a->remote_addr, a->length))
 		return false;
 	return a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG ||
 	       kgni_mdd_covers(x->remote, a->sync_addr, sizeof(u64));
 }
 
+/* Covered, see above. */
 static bool kgni_remote_present(const struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
 
+	if (a->type == KGNI_POST_CQWRITE)
+		return true;
 	return kgni_mdd_present(x->remote, a->remote_addr, a->length) &&
 	       (a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG ||
 		kgni_mdd_present(x->remote, a->sync_addr, sizeof(u64)));
@@ -430,7 +436,7 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 	x->far = dev != nic->dev;
 	if (a->type == KGNI_POST_CQWRITE && !x->remote->cq)
 		return KGNI_ST_NO_CQ;
-	if (a->type != KGNI_POST_CQWRITE && !kgni_remote_covers(x))
+	if (!kgni_remote_covers(x))
 		return KGNI_ST_BOUNDS;
 	if (kgni_post_rule(a->type)->remote_write && x->remote->flags & GNI_MEM_READ_ONLY)
 		return KGNI_ST_PROTECTION;

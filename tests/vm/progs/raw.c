@@ -10,6 +10,7 @@
 
 #include "common.h"
 #include "core/memhndl.h"
+#include "core/ring.h"
 
 static const struct {
 	unsigned long cmd;
@@ -234,6 +235,26 @@ static void refuses_wait(int fd, struct kgni_cq_ref *refs, uint32_t count, const
 
 	ok(rc != GNI_RC_SUCCESS && rc != GNI_RC_TIMEOUT && rc <= LAST_CODE, "%s: %d", what, rc);
 	ok(now_ms() - began < 10000, "%s", what);
+}
+
+/* An event is delivered whatever the fields say that a CQ write does not use. */
+static void test_cqwrite_to_reserved(void)
+{
+	const uint64_t odd[] = { 0, 4096, 1ULL << 47, 1ULL << 63, ~0ULL - 4095, ~0ULL };
+	unsigned char *mem = map_private(4 * PAGE);
+	int fd = raw_attach(0, 1, 0);
+	struct kgni_ioc_post p = { .type = GNI_POST_CQWRITE, .remote_pe = pe_of(fd) };
+	struct raw_cq cq;
+	unsigned int i;
+
+	raw_cq_open(fd, ARRAY_SIZE(odd), GNI_CQ_NOBLOCK, &cq);
+	p.remote = raw_mem_open(fd, mem, 4 * PAGE, GNI_MEM_RESERVE_REGION, cq.id);
+	for (i = 0; i < ARRAY_SIZE(odd); i++) {
+		p.remote_addr = odd[i];
+		p.length = odd[ARRAY_SIZE(odd) - 1 - i];
+		is_u64(ioctl(fd, KGNI_IOC_POST, &p), GNI_RC_SUCCESS, "%u", i);
+		is_u64(((struct kgni_ring *)cq.mem)->tail, i + 1);
+	}
 }
 
 static void test_wait(void)
@@ -750,6 +771,7 @@ static const struct test tests[] = {
 	CASE("numbers that are no calls", test_numbers),
 	CASE("reserved fields and unknown flags", test_reserved),
 	CASE("waiting for what is no queue", test_wait),
+	CASE("a CQ write to a reserved region", test_cqwrite_to_reserved),
 	CASE("queue destroyed under a sleeper", test_destroyed_in_wait),
 	CASE("mmap", test_mmap),
 	CASE("mapped often", test_many_maps),
