@@ -13,6 +13,7 @@
  *
  * kgni_bte.lock guards queues and counts; requests run outside it.
  */
+#include <linux/kcov.h>
 #include <linux/slab.h>
 
 #include "kgni.h"
@@ -162,23 +163,17 @@ static void kgni_bte_finish(struct kgni_nic *nic, struct kgni_bte_req *req)
 	kgni_bte_done(nic, fenced);
 }
 
-/*
- * Work on a channel for one slice. The workqueue is first come first served,
- * so a channel that has more to do gets in line behind those of others.
- */
-static void kgni_bte_work(struct work_struct *work)
+/* Work on a channel for one slice. Return: true if there is more to do. */
+static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 {
-	struct kgni_bte_chan *chan = container_of(work, struct kgni_bte_chan, work);
 	struct kgni_bte *bte = &chan->nic->bte;
 	u64 left = KGNI_BTE_SLICE;
 	struct kgni_bte_req *req;
 	u64 before;
 
 	while (!READ_ONCE(bte->dying) && (req = kgni_bte_next(chan))) {
-		if (!left) {
-			queue_work(kgni_bte_wq, work);
-			return;
-		}
+		if (!left)
+			return true;
 		before = req->done;
 		req->done = kgni_bte_run(bte, &req->xfer, before, left);
 		if (req->done < req->xfer.arg.length) {
@@ -189,6 +184,21 @@ static void kgni_bte_work(struct work_struct *work)
 		left = round_down(left, KGNI_CHUNK);
 		kgni_bte_finish(chan->nic, req);
 	}
+	return false;
+}
+
+/*
+ * The workqueue is first come first served, so a channel that has more to do
+ * gets in line behind those of others.
+ */
+static void kgni_bte_work(struct work_struct *work)
+{
+	struct kgni_bte_chan *chan = container_of(work, struct kgni_bte_chan, work);
+
+	kcov_remote_start_common(chan->nic->bte.kcov);
+	if (kgni_bte_slice(chan))
+		queue_work(kgni_bte_wq, work);
+	kcov_remote_stop();
 }
 
 /* Return: true if nothing is under way and nothing starts before kgni_bte_done(). */
@@ -260,6 +270,7 @@ void kgni_bte_attach(struct kgni_nic *nic)
 
 	spin_lock_init(&bte->lock);
 	INIT_LIST_HEAD(&bte->pending);
+	bte->kcov = kcov_common_handle();
 	for (i = 0; i < KGNI_BTE_CHANNELS; i++) {
 		bte->chan[i].nic = nic;
 		INIT_LIST_HEAD(&bte->chan[i].queue);

@@ -152,6 +152,7 @@ struct kgni_bte_chan {
  * @next: channel for the next request
  * @fenced: a fencing request is in flight, nothing may start
  * @dying: the attachment goes away
+ * @kcov: for whom the workers trace what they cover, where KCOV is built in
  */
 struct kgni_bte {
 	spinlock_t lock;	/* all of this */
@@ -161,6 +162,7 @@ struct kgni_bte {
 	unsigned int next;
 	bool fenced;
 	bool dying;
+	u64 kcov;
 };
 
 /**
