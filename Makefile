@@ -298,6 +298,13 @@ fuzz:
 	$(Q)$(MAKE) tests-fuzz
 	$(Q)tests/fuzz/run.sh $(SECONDS)
 
+# The same for the driver, in the debug VM.
+.PHONY: fuzz-vm
+MINUTES ?= 20
+fuzz-vm:
+	$(Q)tests/vm/deps.sh build vm debug
+	$(Q)tests/vm/fuzz.sh $(MINUTES)
+
 lint:
 	$(Q)tests/vm/deps.sh build lint fuzz
 	$(Q)tests/check.sh lint
@@ -375,6 +382,7 @@ help:
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
 	@echo 'make check-debug the VM tests in a debug kernel, which debug-kernel builds'
 	@echo 'make fuzz        look for bugs in kernel/core/ and lib/ with libFuzzer; SECONDS=60'
+	@echo 'make fuzz-vm     look for bugs in the driver, in the debug VM; MINUTES=20'
 	@echo 'make lint        checkpatch, sparse, W=1 and -Werror builds, shellcheck'
 	@echo 'make demo        boot a VM that runs tools/demo.sh'
 	@echo 'make install     DESTDIR= PREFIX=/usr LIBDIR=PREFIX/lib; also uninstall,'

@@ -274,8 +274,7 @@ static void end_group(pid_t leader)
 		;
 }
 
-/* What the threads of a process that hangs do, for the log. */
-static void show_hang(pid_t pid)
+void show_hang(pid_t pid)
 {
 	char path[300], text[4096];
 	struct dirent *entry;
@@ -305,7 +304,7 @@ static void show_hang(pid_t pid)
 
 static bool run_case(const struct test *t)
 {
-	uint64_t end;
+	uint64_t began = now_ms(), end;
 	int status = 0;
 	pid_t pid;
 
@@ -326,7 +325,7 @@ static bool run_case(const struct test *t)
 			end_group(pid);
 			return false;
 		}
-		nap();
+		usleep(now_ms() - began > 1000 ? 20000 : 1000);
 	}
 	end_group(pid);
 	if (WIFSIGNALED(status))

@@ -104,6 +104,7 @@ unsigned int time_scale(void);			/* KGNI_TEST_SCALE: for slow kernels */
 void nap(void);					/* one millisecond */
 pid_t thread_id(void);
 bool asleep(pid_t tid);				/* is a thread blocked in the kernel */
+void show_hang(pid_t pid);			/* what the threads of a process do there */
 
 /* Milliseconds after which what is waited for won't come. */
 #define PATIENCE	(20000ULL * time_scale())

@@ -1,946 +1,424 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * fuzz SEED ROUNDS: the driver's ioctls and mappings under random calls.
+ * fuzz [-r ROUNDS] [-t SECONDS] [-f] [-p] START
+ * fuzz [-r TIMES] [-f] -s SEED
  *
- * Several processes with two threads each, of two jobs on two NICs and of two
- * users where root runs it, share files, memory handles, memory and rings, and
- * make calls that are nearly right: numbers that exist, now and then changed.
- * In between they unmap, fork, close, pass files on, write nonsense into rings
- * and lose their memory; and they are killed and started again. Whatever they
- * do, the driver answers with a code or an errno, another user's job works
- * beside them and sees none of it, and at the end everything is given back.
+ * The driver's ioctls and mappings under random calls.
  *
- * What one process does follows from SEED, how they mix does not.
+ * In a round some processes with two threads each, of one or several jobs and
+ * users, on all NICs, share files, memory handles, memory and rings, and make
+ * calls that are nearly right. In between they unmap, fork, start other
+ * programs, close, pass files on, write nonsense into rings and lose their
+ * memory; and they are killed. Every third round is a race: threads that do at
+ * the same moment what must not be done at the same moment.
+ *
+ * Whatever they do, the driver answers with a code or an errno, another user's
+ * job works beside them and sees none of it, the kernel does not complain, and
+ * after each round all is given back.
+ *
+ * What a process calls, in which order and with which arguments, follows from
+ * the round's seed, but for the handles and numbers that it learnt from other
+ * processes; how they mix does not. The seed goes to the kernel's log before
+ * the round. -s makes that round again, many times if need be.
+ *
+ * Where the kernel has KCOV, rounds that reached something new are kept, and
+ * two of three rounds change one of these; their seeds are longer. -p prints
+ * the places that were reached. With -f some allocations fail, where the
+ * kernel has fault injection.
  */
 #include <fcntl.h>
 #include <grp.h>
-#include <linux/userfaultfd.h>
-#include <poll.h>
 #include <signal.h>
+#include <sys/eventfd.h>
 #include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/syscall.h>
 
-#include "common.h"
+#include "common_fuzz.h"
 
-#define LAST_CODE	GNI_RC_ERROR_NOMEM
-#define WORKERS		5
-#define THREADS		2
-#define FILES		10
-#define RINGS		6
-#define HANDLES		64
 #define OUTSIDER	4242	/* user and cookie of the process that must not notice */
+#define CHECK_LOCKED	16	/* rounds from one look at locked memory to the next */
 
-/* Where areas and rings lie: far from all else, so that near misses hit nothing. */
-#define AREA_MAX	(8UL << 20)
-#define RING_MAX	(16UL << 20)
-#define ARENA		(AREAS * AREA_MAX + THREADS * RINGS * RING_MAX)
+struct world *world;
 
-enum area_kind {
-	ANON,		/* private */
-	MEMFD,		/* shared by all processes, truncated now and then */
-	READ_ONLY,
-	HUGE,		/* private, of huge pages if the kernel likes */
-	PIECES,		/* a page each of this and that */
-	FORKED,		/* shared memory without a file */
-	AREAS
-};
+static struct options {
+	uint32_t start;
+	struct lineage seed;
+	uint64_t rounds;
+	uint64_t seconds;
+	bool replay;
+	bool faults;
+	bool places;
+} options;
 
-struct seen {
-	struct kgni_mem_handle mh;
-	uint64_t addr;
-	uint64_t len;
-	uint32_t pe;
-};
+/* --- the world ----------------------------------------------------------------- */
 
-/* Shared by all processes; torn values are welcome. */
-static struct world {
-	_Atomic uint64_t rounds;
-	_Atomic uint32_t starts;
-	_Atomic bool stop;
-	struct seen seen[HANDLES];
-	_Atomic uint64_t codes[16][LAST_CODE + 2];
-	_Atomic uint64_t outside;
-} *world;
-
-static uint32_t main_seed;
-static uint64_t rounds_wanted;
-static int memfd;
-static int mailbox[2];
-static unsigned int devices;
-
-/* One process's. */
-static unsigned char *arena;
-static struct area {
-	unsigned char *mem;
-	size_t len;
-} areas[AREAS];
-static _Atomic int files[FILES];
-static struct own {
-	int fd;
-	struct kgni_mem_handle mh;
-} own[16];
-
-/* One thread's. */
-struct ring {
-	unsigned char *mem;
-	size_t len;
-};
-
-static __thread uint32_t seed;
-static __thread struct ring rings[RINGS];
-static __thread unsigned int thread_index;
-static __thread bool no_fork;
-
-static const struct {
-	unsigned long cmd;
-	unsigned int weight;
-} calls[] = {
-	{ KGNI_IOC_POST, 60 }, { KGNI_IOC_MEM_REGISTER, 16 }, { KGNI_IOC_MEM_DEREGISTER, 12 },
-	{ KGNI_IOC_CQ_CREATE, 10 }, { KGNI_IOC_CQ_DESTROY, 3 }, { KGNI_IOC_CQ_WAIT, 8 },
-	{ KGNI_IOC_DGRAM_POST, 10 }, { KGNI_IOC_DGRAM_TEST, 10 }, { KGNI_IOC_DGRAM_PROBE, 4 },
-	{ KGNI_IOC_DGRAM_CANCEL, 4 }, { KGNI_IOC_ATTACH, 4 }, { KGNI_IOC_GET_PTAG, 1 },
-	{ KGNI_IOC_RES_INFO, 1 }, { KGNI_IOC_INFO, 1 },
-};
-
-/* --- random values ------------------------------------------------------------- */
-
-static uint32_t below(uint32_t n)
+void world_make(void)
 {
-	return rnd(&seed) % n;
+	int fd = memfd_create("world", 0);
+
+	if (fd < 0 || ftruncate(fd, sizeof(*world)) || dup2(fd, WORLD_FD) != WORLD_FD) {
+		perror("world");
+		exit(1);
+	}
+	close(fd);
+	world_find();
 }
 
-static bool one_in(uint32_t n)
+void world_find(void)
 {
-	return !below(n);
+	void *mem = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED, WORLD_FD, 0);
+
+	if (mem == MAP_FAILED)
+		exit(1);
+	world = mem;
+	if (!shm)
+		shm = map_shared(sizeof(*shm));
 }
 
-static uint64_t rnd64(void)
+/* All of a path, with nothing said where it does not exist. */
+static void put_text(const char *path, const char *text)
 {
-	uint64_t high = rnd(&seed);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
-	return high << 32 | rnd(&seed);
+	if (fd < 0)
+		return;
+	if (write(fd, text, strlen(text)) < 0)
+		diag("%s: errno %d", path, errno);
+	close(fd);
 }
 
-static uint64_t odd_number(void)
+/* Allocations of all sorts may fail, without a trace in the log each time. */
+static bool faults_open(void)
 {
-	static const uint64_t odd[] = {
-		0, 1, 2, 3, 4, 7, 8, 9, 31, 63, 64, 65, 127, 128, 129, 254, 255, 256, 4095, 4096,
-		4097, 65535, 65536, 1 << 20, 0x7fffffff, 0x80000000, 0xffffffff, 1ULL << 32,
-		1ULL << 47, (1ULL << 47) - 4096, 1ULL << 63, ~0ULL, ~0ULL - 1, ~0ULL - 4095,
+	static const char *const dirs[] = { "failslab", "fail_page_alloc", "fail_usercopy" };
+	static const char *const settings[][2] = {
+		{ "ignore-gfp-wait", "N" }, { "ignore-gfp-highmem", "N" }, { "min-order", "0" },
+		{ "verbose", "0" },
 	};
+	unsigned int i, j;
+	char path[80];
 
-	return one_in(4) ? rnd64() : odd[below(ARRAY_SIZE(odd))];
+	if (!options.faults || access("/proc/self/fail-nth", W_OK))
+		return false;
+	for (i = 0; i < ARRAY_SIZE(dirs); i++) {
+		for (j = 0; j < ARRAY_SIZE(settings); j++) {
+			snprintf(path, sizeof(path), "/sys/kernel/debug/%s/%s", dirs[i],
+				 settings[j][0]);
+			put_text(path, settings[j][1]);
+		}
+	}
+	return true;
 }
 
-/* Mostly below @n. */
-static uint64_t mostly(uint32_t n)
+static void world_open(void)
 {
-	return one_in(24) ? odd_number() : below(n);
-}
-
-static unsigned char *place(void)
-{
-	return arena + (rnd64() % ARENA);
-}
-
-static const struct area *some_area(void)
-{
-	return &areas[below(AREAS)];
-}
-
-static uint64_t some_length(uint64_t max)
-{
-	switch (below(8)) {
-	case 0:
-		return one_in(8) ? odd_number() : max;
-	case 1:
-		return below(64) * PAGE;
-	case 2:
-		return below(1 << 20);
-	case 3:
-	case 4:
-		return below(8) * 8;
-	default:
-		return below(3 * PAGE);
+	put_text("/proc/sys/vm/nr_hugepages", "2");
+	world->devices = device_count();
+	world->faults = faults_open();
+	world->memfd = memfd_create("fuzz", 0);
+	must(world->memfd >= 0 && !ftruncate(world->memfd, 64 * PAGE));
+	world->eventfd = eventfd(0, EFD_NONBLOCK);
+	must(world->eventfd >= 0);
+	world->hugefd = memfd_create("huge", MFD_HUGETLB);
+	if (world->hugefd >= 0 && (ftruncate(world->hugefd, 512 * PAGE) ||
+				   fallocate(world->hugefd, 0, 0, 512 * PAGE))) {
+		close(world->hugefd);
+		world->hugefd = -1;
 	}
 }
 
-static uint64_t some_address(void)
+static void world_close(void)
 {
-	const struct area *a = some_area();
-	const struct ring *r = &rings[below(RINGS)];
-
-	switch (below(16)) {
-	case 0:
-		return one_in(4) ? odd_number() : (uint64_t)place();
-	case 1:
-	case 2:
-		return r->mem ? (uint64_t)r->mem + below(r->len) : (uint64_t)a->mem;
-	case 3:
-	case 4:
-		return (uint64_t)a->mem;
-	default:
-		return (uint64_t)a->mem + below(a->len);
-	}
+	close(world->memfd);
+	close(world->eventfd);
+	if (world->hugefd >= 0)
+		close(world->hugefd);
+	put_text("/proc/sys/vm/nr_hugepages", "0");
 }
 
-/* One that exists or did, with a bit changed now and then; no bit of far away. */
-static struct seen some_handle(void)
-{
-	struct seen s = world->seen[below(HANDLES)];
+/* --- the kernel's log ---------------------------------------------------------- */
 
-	if (one_in(24))
-		s.mh.qword1 ^= 1ULL << below(14);
-	if (one_in(24))
-		s.mh.qword1 ^= 1ULL << (52 + below(12));
-	if (one_in(24))
-		s.mh.qword2 ^= 1ULL << below(64);
-	if (one_in(32))
-		s.addr += 16 * PAGE - below(32) * PAGE;
-	return s;
+static int kmsg = -1;
+
+static void log_open(void)
+{
+	kmsg = open("/dev/kmsg", O_RDWR | O_NONBLOCK | O_CLOEXEC);
+	if (kmsg >= 0)
+		lseek(kmsg, 0, SEEK_END);
 }
 
-static int some_file(void)
+/* At level warning, so that the console has it when the kernel goes down. */
+static void log_seed(uint64_t round, const char *seed)
 {
-	unsigned int i = below(FILES);
+	char line[LINEAGE_TEXT + 80];
+	int n = snprintf(line, sizeof(line), "<4>fuzz: round %llu, %s, seed %s",
+			 (unsigned long long)round, race_name(world->plan.race), seed);
 
-	if (files[i] < 0 && !one_in(8))
-		i = below(FILES);
-	return files[i];
+	if (kmsg >= 0 && write(kmsg, line, n) != n)
+		diag("/dev/kmsg: errno %d", errno);
 }
 
-/* Now and then what is no file of the device. */
-static int some_file_or_not(void)
+static bool has_one_of(const char *text, const char *const *words, unsigned int n)
 {
-	return one_in(12) ? (int)below(40) - 2 : some_file();
-}
-
-/* --- arguments ----------------------------------------------------------------- */
-
-union arg {
-	uint64_t word[64];
-	struct kgni_ioc_attach attach;
-	struct kgni_ioc_ptag ptag;
-	struct kgni_ioc_res res;
-	struct kgni_ioc_cq_create cq_create;
-	struct kgni_ioc_cq_destroy cq_destroy;
-	struct kgni_ioc_cq_wait cq_wait;
-	struct kgni_ioc_mem_register mem_register;
-	struct kgni_ioc_mem_deregister mem_deregister;
-	struct kgni_ioc_post post;
-	struct kgni_ioc_dgram_post dgram_post;
-	struct kgni_ioc_dgram_test dgram_test;
-	struct kgni_ioc_dgram_probe dgram_probe;
-	struct kgni_ioc_dgram_cancel dgram_cancel;
-};
-
-static void fill_attach(struct kgni_ioc_attach *p)
-{
-	p->inst_id = below(3);
-	p->ptag = one_in(4) ? mostly(256) : GNI_FIND_ALLOC_PTAG;
-	p->cookie = COOKIE + one_in(4) + (one_in(32) ? below(100) : 0);
-	p->modes = one_in(2) ? 0 : rnd(&seed);
-}
-
-static void fill_amo(struct kgni_ioc_post *p, uint64_t room)
-{
-	static const uint16_t commands[] = {
-		GNI_FMA_ATOMIC_FADD, GNI_FMA_ATOMIC_CSWAP, GNI_FMA_ATOMIC_ADD,
-		GNI_FMA_ATOMIC2_FSWAP, GNI_FMA_ATOMIC2_FCSWAP_S, GNI_FMA_ATOMIC2_FOR_S,
-		GNI_FMA_ATOMIC2_IMIN, GNI_FMA_ATOMIC2_FXOR, GNI_FMA_ATOMIC2_AX_S,
-		GNI_FMA_ATOMIC2_FPADD, GNI_FMA_ATOMIC2_FFPADD_S, GNI_FMA_ATOMIC2_FFPMIN,
-	};
-
-	p->amo_cmd = one_in(8) ? mostly(0x400) : commands[below(ARRAY_SIZE(commands))];
-	p->remote_addr &= ~7ULL;
-	p->local_addr &= ~7ULL;
-	if (!one_in(8))
-		p->length = 8 * (1 + below(room > 64 ? 4 : 1));
-	p->operand[0] = rnd64();
-	p->operand[1] = rnd64();
-}
-
-static void fill_post(struct kgni_ioc_post *p)
-{
-	struct seen to = some_handle(), from = some_handle();
-
-	p->type = 1 + mostly(7);
-	p->flags = below(2);
-	p->cq_mode = one_in(2) ? 6 : mostly(8);
-	p->rdma_mode = one_in(4) ? mostly(8) : 0;
-	p->src_cq = one_in(2) ? 0 : below(4);
-	p->src_event = rnd64();
-	p->remote_event = rnd(&seed);
-	p->remote_pe = one_in(16) ? mostly(5) : to.pe;
-	p->local = from.mh;
-	p->local_addr = one_in(4) ? some_address() : from.addr + below(64) * 8;
-	p->remote = to.mh;
-	p->remote_addr = to.addr + (one_in(2) ? below(1024) * 4 : 0);
-	p->length = some_length(one_in(2) ? to.len : from.len);
-	if (one_in(2)) {
-		p->length &= ~3ULL;
-		p->remote_addr &= ~3ULL;
-	}
-	p->sync_addr = (to.addr + below(to.len + 8)) & ~(one_in(16) ? 0 : 7ULL);
-	p->sync_value = rnd64();
-	p->cqwrite_value = rnd64();
-	if (p->type == GNI_POST_AMO)
-		fill_amo(p, to.len);
-}
-
-static void fill_register(struct kgni_ioc_mem_register *p)
-{
-	static const uint32_t flags[] = {
-		GNI_MEM_READWRITE, GNI_MEM_READ_ONLY, GNI_MEM_READ_ONLY | GNI_MEM_PI_FLUSH,
-		GNI_MEM_RELAXED_PI_ORDERING,
-	};
-	const struct ring *r = &rings[below(RINGS)];
-	const struct area *a = some_area();
-
-	p->flags = one_in(24) ? odd_number() : flags[below(ARRAY_SIZE(flags))];
-	p->cq = one_in(2) ? 0 : below(4);
-	p->vmdh_index = ~0U;
-	if (one_in(8) && r->mem) {
-		p->addr = (uint64_t)r->mem;
-		p->length = r->len;
-	} else if (one_in(2)) {
-		p->addr = (uint64_t)a->mem;
-		p->length = a->len;
-	} else {
-		p->addr = some_address();
-		p->length = some_length(a->len);
-	}
-}
-
-static void fill_dgram_post(struct kgni_ioc_dgram_post *p)
-{
-	p->id = mostly(4);
-	p->ep = mostly(6);
-	p->flags = mostly(4);
-	p->remote_pe = 1 + mostly(devices);
-	p->remote_id = mostly(3);
-	p->length = one_in(8) ? mostly(200) : below(129);
-	p->buf_size = one_in(8) ? mostly(200) : 128;
-}
-
-static void fill_wait(struct kgni_ioc_cq_wait *p)
-{
-	static __thread struct kgni_cq_ref refs[8];
-	unsigned int i;
-
-	for (i = 0; i < ARRAY_SIZE(refs); i++)
-		refs[i] = (struct kgni_cq_ref){ some_file_or_not(), 1 + below(3) };
-	p->cqs = one_in(16) ? odd_number() : (uint64_t)refs;
-	p->count = one_in(2) ? 1 : mostly(ARRAY_SIZE(refs));
-}
-
-static void fill_arg(unsigned long cmd, union arg *arg)
-{
-	unsigned int i;
-
-	switch (cmd) {
-	case KGNI_IOC_ATTACH:
-		fill_attach(&arg->attach);
-		break;
-	case KGNI_IOC_POST:
-		fill_post(&arg->post);
-		break;
-	case KGNI_IOC_MEM_REGISTER:
-		fill_register(&arg->mem_register);
-		break;
-	case KGNI_IOC_MEM_DEREGISTER:
-		arg->mem_deregister.handle = some_handle().mh;
-		break;
-	case KGNI_IOC_DGRAM_POST:
-		fill_dgram_post(&arg->dgram_post);
-		break;
-	case KGNI_IOC_DGRAM_TEST:
-		arg->dgram_test.id = mostly(4);
-		arg->dgram_test.ep = mostly(6);
-		arg->dgram_test.flags = mostly(2) * 2;
-		break;
-	case KGNI_IOC_DGRAM_CANCEL:
-		arg->dgram_cancel.id = mostly(4);
-		arg->dgram_cancel.ep = mostly(6);
-		arg->dgram_cancel.flags = mostly(4) * 2;
-		break;
-	case KGNI_IOC_CQ_CREATE:
-		arg->cq_create.entries = one_in(64) ? odd_number() : 1 + below(600);
-		arg->cq_create.delay = mostly(8);
-		arg->cq_create.mode = one_in(16) ? mostly(32) : below(2) * GNI_CQ_BLOCKING;
-		break;
-	case KGNI_IOC_CQ_DESTROY:
-		arg->cq_destroy.id = mostly(5);
-		break;
-	case KGNI_IOC_CQ_WAIT:
-		fill_wait(&arg->cq_wait);
-		break;
-	default:
-		for (i = 0; i < ARRAY_SIZE(arg->word); i++)
-			arg->word[i] = one_in(3) ? 0 : mostly(8);
-	}
-}
-
-/* Nothing sleeps for long. */
-static void hurry(unsigned long cmd, union arg *arg)
-{
-	uint64_t ms = one_in(4) ? below(4) : 0;
-
-	switch (cmd) {
-	case KGNI_IOC_CQ_WAIT:
-		arg->cq_wait.timeout_ms = ms;
-		break;
-	case KGNI_IOC_DGRAM_TEST:
-		arg->dgram_test.timeout_ms = ms;
-		break;
-	case KGNI_IOC_DGRAM_PROBE:
-		arg->dgram_probe.timeout_ms = ms;
-		break;
-	}
-}
-
-/* --- calls --------------------------------------------------------------------- */
-
-static bool known_errno(int error)
-{
-	switch (error) {
-	case EFAULT: case EINVAL: case EINTR: case ENOMEM: case ENOTTY: case EBADF: case EACCES:
-	case EPERM: case EBUSY:
-		return true;
-	}
+	while (n--)
+		if (strstr(text, words[n]))
+			return true;
 	return false;
 }
 
-static void note_answer(unsigned int call, int rc, int error)
+/* What a slow machine leads to, and failing allocations outside of the driver. */
+static bool is_known(const char *text)
 {
-	ok(rc == -1 ? known_errno(error) : rc >= 0 && rc <= LAST_CODE, "ioctl %#lx: %d, errno %d",
-	   calls[call].cmd, rc, error);
-	if (rc >= -1 && rc <= LAST_CODE)
-		atomic_fetch_add(&world->codes[call][rc + 1], 1);
-}
-
-static void remember(int fd, const struct kgni_ioc_mem_register *r)
-{
-	struct kgni_ioc_info info;
-
-	if (ioctl(fd, KGNI_IOC_INFO, &info))
-		return;
-	world->seen[below(HANDLES)] = (struct seen){
-		.mh = r->handle, .addr = r->addr, .len = r->length, .pe = info.pe,
+	static const char *const slow[] = { "hrtimer: interrupt took", "clocksource: " };
+	static const char *const faults[] = {
+		"kmemleak: Cannot allocate", "Huh VM_FAULT_OOM leaked out",
+		"Kernel memory leak detector disabled",
 	};
-	own[below(ARRAY_SIZE(own))] = (struct own){ fd, r->handle };
+
+	return has_one_of(text, slow, ARRAY_SIZE(slow)) ||
+	       (world->faults && has_one_of(text, faults, ARRAY_SIZE(faults)));
 }
 
-static unsigned int some_call(void)
+/* Has the kernel warned of something since the last time? Shows a few lines. */
+static bool log_is_clean(void)
 {
-	unsigned int i, total = 0, pick;
+	unsigned int bad = 0;
+	char record[8192], *text;
+	int prefix;
+	ssize_t n;
 
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		total += calls[i].weight;
-	pick = below(total);
-	for (i = 0; pick >= calls[i].weight; i++)
-		pick -= calls[i].weight;
-	return i;
-}
-
-static void do_call(void)
-{
-	unsigned int call = some_call(), i;
-	unsigned long cmd = calls[call].cmd;
-	int fd = some_file(), rc;
-	union arg arg = { 0 };
-
-	fill_arg(cmd, &arg);
-	if (cmd == KGNI_IOC_MEM_DEREGISTER && one_in(2)) {
-		i = below(ARRAY_SIZE(own));
-		arg.mem_deregister.handle = own[i].mh;
-		fd = own[i].fd;
+	for (;;) {
+		n = read(kmsg, record, sizeof(record) - 1);
+		if (n < 0 && errno == EPIPE)
+			continue;
+		if (n <= 0)
+			return !bad;
+		record[n] = 0;
+		text = strchr(record, ';');
+		prefix = atoi(record);
+		/* Facility 0 is the kernel itself; levels from 5 on are harmless. */
+		if (!text || prefix >> 3 || (prefix & 7) > 4 || is_known(text))
+			continue;
+		if (bad++ < 20)
+			diag("the kernel: %.*s", (int)strcspn(text + 1, "\n"), text + 1);
 	}
-	for (i = 0; one_in(16) && i < 3; i++)
-		arg.word[below(_IOC_SIZE(cmd) / 8)] = odd_number();
-	hurry(cmd, &arg);
-	errno = 0;
-	if (one_in(200))
-		rc = ioctl(fd, cmd, one_in(2) ? (void *)odd_number() : (void *)some_address());
-	else
-		rc = ioctl(fd, cmd, &arg);
-	note_answer(call, rc, errno);
-	if (cmd == KGNI_IOC_MEM_REGISTER && rc == GNI_RC_SUCCESS)
-		remember(fd, &arg.mem_register);
 }
 
-/* Numbers of no call: nothing but an error. */
-static void do_wrong_call(void)
+/* --- what a round must give back ------------------------------------------------ */
+
+struct stock {
+	uint64_t used[KGNI_MAX_DEVICES][GNI_DEV_RES_LAST];
+	uint32_t ptag[KGNI_MAX_DEVICES];	/* the lowest that is free */
+	uint64_t pinned;
+	int users;
+};
+
+static int module_users(void)
 {
-	static char buf[1 << 14];
-	unsigned int cmd = one_in(2) ? rnd(&seed) : KGNI_IOC_POST ^ 1U << below(32);
+	FILE *f = fopen("/sys/module/kgni/refcnt", "r");
+	int n = -1;
+
+	if (!f || fscanf(f, "%d", &n) != 1)
+		n = -1;
+	if (f)
+		fclose(f);
+	return n;
+}
+
+static uint64_t pinned_pages(void)
+{
+	unsigned long long value, pinned = 0;
+	char line[128];
+	FILE *f;
+
+	put_text("/proc/sys/vm/stat_refresh", "1");
+	f = fopen("/proc/vmstat", "r");
+	while (f && fgets(line, sizeof(line), f)) {
+		if (sscanf(line, "nr_foll_pin_acquired %llu", &value) == 1)
+			pinned += value;
+		if (sscanf(line, "nr_foll_pin_released %llu", &value) == 1)
+			pinned -= value;
+	}
+	if (f)
+		fclose(f);
+	return pinned;
+}
+
+static void stock_of(struct stock *s, unsigned int device)
+{
+	struct kgni_ioc_ptag ptag = { .cookie = COOKIE + 1000 };
+	struct kgni_ioc_res res;
+	int fd = raw_open(device);
+	uint32_t type;
+
+	for (type = 0; type < GNI_DEV_RES_LAST; type++) {
+		res = (struct kgni_ioc_res){ .scope = KGNI_RES_DEVICE, .type = type };
+		if (ioctl(fd, KGNI_IOC_RES_INFO, &res) == GNI_RC_SUCCESS)
+			s->used[device][type] = res.used;
+	}
+	if (ioctl(fd, KGNI_IOC_GET_PTAG, &ptag) == GNI_RC_SUCCESS)
+		s->ptag[device] = ptag.ptag;
+	close(fd);
+}
+
+static void take_stock(struct stock *s)
+{
 	unsigned int i;
 
-	for (i = 0; i < ARRAY_SIZE(calls); i++)
-		if (calls[i].cmd == cmd)
-			return;
-	/* Any file has these. */
-	if (_IOC_TYPE(cmd) != KGNI_IOC_MAGIC)
-		return;
-	ok(ioctl(some_file(), cmd, buf) == -1, "ioctl %#x", cmd);
+	memset(s, 0, sizeof(*s));
+	for (i = 0; i < world->devices; i++)
+		stock_of(s, i);
+	s->pinned = pinned_pages();
+	s->users = module_users();
 }
 
-/* --- files --------------------------------------------------------------------- */
-
-static void set_file(unsigned int i, int fd)
+static void show_difference(const struct stock *was, const struct stock *now)
 {
-	int old = atomic_exchange(&files[i], fd);
+	unsigned int i, type;
 
-	if (old >= 0)
-		close(old);
-}
-
-static void do_open(void)
-{
-	struct kgni_ioc_attach arg = { 0 };
-	char path[32];
-	int fd;
-
-	snprintf(path, sizeof(path), KGNI_DEVICE_PATH, below(devices));
-	fd = open(path, (one_in(16) ? O_RDONLY : O_RDWR) | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	fill_attach(&arg);
-	if (!one_in(8))
-		ioctl(fd, KGNI_IOC_ATTACH, &arg);
-	set_file(below(FILES), fd);
-}
-
-static void do_dup(void)
-{
-	int fd = fcntl(some_file(), F_DUPFD_CLOEXEC, 3);
-
-	if (fd >= 0)
-		set_file(below(FILES), fd);
-}
-
-static void send_file(void)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u;
-	char c = 0;
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf,
-		.msg_controllen = sizeof(u.buf),
-	};
-	struct cmsghdr *h = CMSG_FIRSTHDR(&m);
-	int fd = some_file();
-
-	h->cmsg_level = SOL_SOCKET;
-	h->cmsg_type = SCM_RIGHTS;
-	h->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(h), &fd, sizeof(fd));
-	sendmsg(mailbox[0], &m, MSG_DONTWAIT);
-}
-
-static void receive_file(void)
-{
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u;
-	char c;
-	struct iovec iov = { &c, 1 };
-	struct msghdr m = {
-		.msg_iov = &iov, .msg_iovlen = 1, .msg_control = u.buf,
-		.msg_controllen = sizeof(u.buf),
-	};
-	struct cmsghdr *h;
-	int fd;
-
-	if (recvmsg(mailbox[1], &m, MSG_DONTWAIT | MSG_CMSG_CLOEXEC) != 1)
-		return;
-	h = CMSG_FIRSTHDR(&m);
-	if (!h || h->cmsg_type != SCM_RIGHTS)
-		return;
-	memcpy(&fd, CMSG_DATA(h), sizeof(fd));
-	set_file(below(FILES), fd);
-}
-
-/* --- rings --------------------------------------------------------------------- */
-
-static unsigned char *ring_place(const struct ring *r)
-{
-	return arena + AREAS * AREA_MAX +
-	       (thread_index * RINGS + (unsigned int)(r - rings)) * RING_MAX;
-}
-
-static void do_map_ring(void)
-{
-	uint64_t id = below(6), slots = one_in(8) ? 1UL << below(21) : 1UL << below(11);
-	size_t len = PAGE + ((slots * 8 + PAGE - 1) & ~(PAGE - 1));
-	uint64_t offset = id << 32 | (one_in(24) ? odd_number() & ~(PAGE - 1) : 0);
-	struct ring *r = &rings[below(RINGS)];
-	int prot = one_in(8) ? (int)below(8) : PROT_READ | PROT_WRITE;
-	unsigned int tries;
-	void *mem = MAP_FAILED;
-
-	if (r->mem)
-		munmap(r->mem, r->len);
-	r->mem = NULL;
-	/* Its size is not known: the sizes of small rings are few. */
-	for (tries = 0; tries < 4 && mem == MAP_FAILED; tries++) {
-		mem = mmap(ring_place(r), len, prot,
-			   MAP_FIXED | (one_in(16) ? MAP_PRIVATE : MAP_SHARED), some_file(),
-			   (off_t)(offset & INT64_MAX));
-		if (mem == MAP_FAILED)
-			len = 2 * PAGE + tries * PAGE;
+	for (i = 0; i < world->devices; i++) {
+		for (type = 0; type < GNI_DEV_RES_LAST; type++)
+			is_u64(now->used[i][type], was->used[i][type],
+			       "resource %u of device %u", type, i);
+		is_u64(now->ptag[i], was->ptag[i], "free tag of device %u", i);
 	}
-	if (mem == MAP_FAILED)
+	is_u64(now->pinned, was->pinned, "pages");
+	is_u64(now->users, was->users, "users of the module");
+}
+
+static bool same_stock(const struct stock *was)
+{
+	struct stock now;
+
+	take_stock(&now);
+	return !memcmp(was, &now, sizeof(now));
+}
+
+static void check_stock(const struct stock *was)
+{
+	struct stock now;
+
+	if (wait_for(same_stock(was)))
 		return;
-	if ((prot & 3) != 3 && mprotect(mem, len, PROT_READ | PROT_WRITE)) {
-		munmap(mem, len);
-		return;
-	}
-	r->mem = mem;
-	r->len = len;
+	take_stock(&now);
+	show_difference(was, &now);
 }
 
-static void do_move_ring(void)
+static void become(uint32_t uid)
 {
-	struct ring *r = &rings[below(RINGS)];
-	static const int advice[] = {
-		MADV_DONTNEED, MADV_DOFORK, MADV_DONTFORK, MADV_WILLNEED, MADV_REMOVE, MADV_FREE,
-		MADV_HUGEPAGE, MADV_MERGEABLE, MADV_COLD, MADV_PAGEOUT, MADV_POPULATE_WRITE,
-		MADV_DODUMP, MADV_WIPEONFORK,
-	};
-	void *mem;
-
-	if (!r->mem)
-		return;
-	switch (below(5)) {
-	case 0:
-		madvise(r->mem, r->len, advice[below(ARRAY_SIZE(advice))]);
-		break;
-	case 1:
-		mem = mremap(r->mem, one_in(2) ? r->len : 0, r->len + below(2) * PAGE,
-			     MREMAP_MAYMOVE | MREMAP_FIXED | (one_in(4) ? MREMAP_DONTUNMAP : 0),
-			     ring_place(r) + RING_MAX / 2 + 16 * PAGE);
-		if (mem != MAP_FAILED)
-			r->mem = mem;
-		break;
-	case 2:
-		/* May not be split. */
-		munmap(r->mem + PAGE, PAGE);
-		break;
-	case 3:
-		if (!mprotect(r->mem, PAGE, PROT_NONE))
-			mprotect(r->mem, PAGE, PROT_READ | PROT_WRITE);
-		break;
-	case 4:
-		munmap(r->mem, r->len);
-		r->mem = NULL;
-		break;
-	}
+	if (!geteuid() && uid && (setgroups(0, NULL) || setgid(uid) || setuid(uid)))
+		_exit(1);
 }
 
-/* A page that MADV_DONTNEED took from a ring does not come back: the process ends. */
-static void do_scribble(void)
+/* A user may lock what he may, and no page more: nothing is charged to him. */
+static void check_locked(void *uid)
 {
-	struct ring *r = &rings[below(RINGS)];
-	static const uint16_t words[] = { 0, 64, 128, 132 };	/* tail head armed overrun */
-	unsigned int n = 1 + below(8);
-	volatile uint32_t *word;
-
-	if (!r->mem)
-		return;
-	while (n--) {
-		if (one_in(2))
-			word = (uint32_t *)(r->mem + words[below(4)]);
-		else
-			word = (uint32_t *)(r->mem + below(r->len / 4) * 4);
-		*word = one_in(4) ? *word + 1 - below(3) : (uint32_t)odd_number();
-	}
-}
-
-/* --- memory -------------------------------------------------------------------- */
-
-static void *map_fixed(void *at, size_t len, int prot, int flags, int fd)
-{
-	return mmap(at, len, prot, MAP_FIXED | flags, fd, 0);
-}
-
-static void area_pieces(unsigned char *mem, size_t len)
-{
-	size_t i;
-
-	for (i = 0; i < len / PAGE; i++) {
-		switch (i % 4) {
-		case 0:
-			map_fixed(mem + i * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED, memfd);
-			break;
-		case 1:
-			map_fixed(mem + i * PAGE, PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE, memfd);
-			break;
-		}
-	}
-}
-
-static void area_new(enum area_kind kind)
-{
-	static const size_t pages[AREAS] = { 64, 64, 16, 1024, 24, 512 };
-	struct area *a = &areas[kind];
-	int prot = PROT_READ | PROT_WRITE, flags = MAP_PRIVATE | MAP_ANONYMOUS;
-
-	a->mem = arena + kind * AREA_MAX + AREA_MAX / 4;
-	a->len = pages[kind] * PAGE;
-	if (kind == READ_ONLY)
-		prot = PROT_READ;
-	if (kind == FORKED)
-		flags = MAP_SHARED | MAP_ANONYMOUS;
-	if (kind == MEMFD)
-		map_fixed(a->mem, a->len, prot, MAP_SHARED, memfd);
-	else
-		map_fixed(a->mem, a->len, prot, flags, -1);
-	if (kind == HUGE)
-		madvise(a->mem, a->len, MADV_HUGEPAGE);
-	if (kind == PIECES)
-		area_pieces(a->mem, a->len);
-}
-
-static void do_memory(void)
-{
-	static const int advice[] = {
-		MADV_DONTNEED, MADV_FREE, MADV_PAGEOUT, MADV_MERGEABLE, MADV_REMOVE, MADV_HUGEPAGE,
-		MADV_NOHUGEPAGE, MADV_POPULATE_READ, MADV_WIPEONFORK, MADV_KEEPONFORK,
-		MADV_DONTFORK,
-	};
-	enum area_kind kind = below(AREAS);
-	unsigned char *at = areas[kind].mem + below(areas[kind].len / PAGE) * PAGE;
-	size_t len = (1 + below(8)) * PAGE;
-
-	switch (below(7)) {
-	case 0:
-		area_new(kind);
-		break;
-	case 1:
-		munmap(at, len);
-		break;
-	case 2:
-		madvise(at, len, advice[below(ARRAY_SIZE(advice))]);
-		break;
-	case 3:
-		mprotect(at, len, (int)below(4));
-		break;
-	case 4:
-		if (ftruncate(memfd, below(65) * PAGE))
-			break;
-		/* fallthrough */
-	case 5:
-		/* Never for long. */
-		if (ftruncate(memfd, 64 * PAGE))
-			break;
-		break;
-	case 6:
-		mremap(at, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, arena + below(64) * PAGE);
-		break;
-	}
-}
-
-/* A put whose source nobody provides: it hangs until it is killed. */
-static void put_that_hangs(void)
-{
-	int uffd = (int)syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
-	struct uffdio_api api = { .api = UFFD_API };
-	unsigned char *mem = map_private(64 * PAGE);
-	struct uffdio_register reg = {
-		.range = { (uint64_t)mem, 64 * PAGE }, .mode = UFFDIO_REGISTER_MODE_MISSING,
-	};
-	struct seen to = some_handle();
-	struct kgni_ioc_post p = {
-		.type = GNI_POST_FMA_PUT, .remote_pe = to.pe, .remote = to.mh,
-		.remote_addr = to.addr, .length = 1 + below(40 * PAGE),
-		.local_addr = (uint64_t)mem + below(PAGE),
-	};
+	struct rlimit four = { 4 * PAGE, 4 * PAGE };
 	struct kgni_ioc_mem_register r = {
-		.addr = (uint64_t)mem, .length = 8 * PAGE, .vmdh_index = ~0U,
+		.addr = (uint64_t)map_private(5 * PAGE), .length = 4 * PAGE, .vmdh_index = ~0U,
 	};
+	int fd;
 
-	if (uffd < 0 || ioctl(uffd, UFFDIO_API, &api) || ioctl(uffd, UFFDIO_REGISTER, &reg))
-		return;
-	if (one_in(2))
-		mem[0] = 1;	/* hangs as well */
-	if (one_in(2))
-		ioctl(some_file(), KGNI_IOC_POST, &p);
-	else
-		ioctl(some_file(), KGNI_IOC_MEM_REGISTER, &r);
+	become(*(uint32_t *)uid);
+	must(!setrlimit(RLIMIT_MEMLOCK, &four));
+	fd = raw_attach(0, 1, 0);
+	is_u64(ioctl(fd, KGNI_IOC_MEM_REGISTER, &r), GNI_RC_SUCCESS, "four pages");
+	r.addr += 4 * PAGE;
+	r.length = PAGE;
+	is_u64(ioctl(fd, KGNI_IOC_MEM_REGISTER, &r), GNI_RC_ERROR_RESOURCE, "one more");
+}
+
+static void check_users(void)
+{
+	static uint32_t uids[] = { 1000, 1001 };
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(uids) && !geteuid(); i++)
+		reap(peer(check_locked, &uids[i]));
 }
 
 /* --- processes ----------------------------------------------------------------- */
 
-static void do_something(void);
-
-static void forked(pid_t parent)
-{
-	unsigned int n = below(30);
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (getppid() != parent)
-		_exit(0);
-	no_fork = true;
-	if (one_in(6))
-		put_that_hangs();
-	while (n--)
-		do_something();
-	if (one_in(4))
-		execl("/bin/true", "true", (char *)NULL);
-	_exit(0);
-}
-
-static void do_fork(void)
-{
-	pid_t parent = getpid(), pid;
-
-	if (no_fork)
-		return;
-	pid = fork();
-	if (!pid)
-		forked(parent);
-	if (pid < 0)
-		return;
-	if (one_in(2))
-		usleep(below(3000));
-	kill(pid, SIGKILL);
-	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
-		;
-}
-
-static void do_something(void)
-{
-	switch (below(64)) {
-	case 0:
-	case 1:
-		do_map_ring();
-		break;
-	case 2:
-		do_move_ring();
-		break;
-	case 3:
-		do_scribble();
-		break;
-	case 4:
-	case 5:
-		do_memory();
-		break;
-	case 6:
-		do_open();
-		break;
-	case 7:
-		if (one_in(2))
-			do_dup();
-		else
-			set_file(below(FILES), -1);
-		break;
-	case 8:
-		if (one_in(2))
-			send_file();
-		else
-			receive_file();
-		break;
-	case 9:
-		if (one_in(4))
-			do_fork();
-		break;
-	case 10:
-		do_wrong_call();
-		break;
-	default:
-		do_call();
-	}
-}
-
-struct thread_arg {
-	unsigned int index;
-	uint32_t seed;
+struct lane {
+	unsigned int proc;
+	unsigned int thread;
 };
 
-static void *worker_thread(void *p)
+static void *lane_run(void *p)
 {
-	const struct thread_arg *arg = p;
+	const struct lane *l = p;
+	unsigned int lane = l->proc * THREADS + l->thread, i;
+	const struct plan *plan = &world->plan;
 
-	thread_index = arg->index;
-	seed = arg->seed | 1;
-	while (!world->stop) {
-		do_something();
-		if (atomic_fetch_add(&world->rounds, 1) + 1 >= rounds_wanted)
-			world->stop = true;
+	thread_index = l->thread;
+	for (i = 0; i < plan->count[lane]; i++) {
+		draw_begin(plan->genes[lane][i]);
+		act();
+		kcov_step();
+		atomic_fetch_add(&world->progress[l->proc], 1);
 	}
 	return NULL;
 }
 
-/* A wrong touch is the fuzzer's own; it starts again. */
-static void give_up(int sig)
+static void *lane_thread(void *p)
 {
-	(void)sig;
-	_exit(0);
+	const struct lane *l = p;
+
+	fault_begin();
+	kcov_begin(l->proc * THREADS + l->thread);
+	return lane_run(p);
 }
 
-static void nothing(int sig)
+static void worker_free(unsigned int proc)
 {
-	(void)sig;
-}
-
-static void lower_limits(void)
-{
-	struct rlimit small = { (16 + below(64)) * PAGE, (16 + below(64)) * PAGE };
-
-	if (one_in(3))
-		setrlimit(RLIMIT_MEMLOCK, &small);
-	/* Of three processes one is root's, where root runs this. */
-	if (!geteuid() && !one_in(3) && (setgroups(0, NULL) || setgid(1000) || setuid(1000)))
-		_exit(1);
-}
-
-static void worker(uint32_t my_seed)
-{
-	struct thread_arg args[THREADS];
+	struct lane lanes[THREADS];
 	pthread_t thread[THREADS];
 	unsigned int i;
 
-	seed = my_seed | 1;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	signal(SIGSEGV, give_up);
-	signal(SIGBUS, give_up);
-	signal(SIGUSR1, nothing);
-	lower_limits();
-	arena = mmap((void *)(1UL << 40), ARENA, PROT_NONE,
-		     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (arena == MAP_FAILED)
-		_exit(1);
-	for (i = 0; i < AREAS; i++)
-		area_new(i);
-	for (i = 0; i < FILES; i++)
-		files[i] = -1;
-	for (i = 0; i < FILES / 2; i++)
-		do_open();
-	for (i = 0; i < THREADS; i++)
-		args[i] = (struct thread_arg){ i, rnd(&seed) };
-	for (i = 1; i < THREADS; i++)
-		pthread_create(&thread[i], NULL, worker_thread, &args[i]);
-	worker_thread(&args[0]);
+	call_setup();
+	for (i = 0; i < THREADS; i++) {
+		lanes[i] = (struct lane){ proc, i };
+		if (i)
+			must(!pthread_create(&thread[i], NULL, lane_thread, &lanes[i]));
+	}
+	lane_run(&lanes[0]);
 	for (i = 1; i < THREADS; i++)
 		pthread_join(thread[i], NULL);
+}
+
+static void worker(unsigned int proc)
+{
+	const struct plan *plan = &world->plan;
+	struct rlimit few;
+
+	self = plan->who[proc];
+	few = (struct rlimit){ self.pages * PAGE, self.pages * PAGE };
+	if (self.pages && !plan->race)
+		setrlimit(RLIMIT_MEMLOCK, &few);
+	draw_begin(plan->genes[proc * THREADS][0]);
+	act_setup();
+	if (!plan->race) {
+		fault_begin();
+		kcov_begin(proc * THREADS);
+	}
+	become(self.uid);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (plan->race)
+		race_run(plan);
+	else
+		worker_free(proc);
 	_exit(0);
 }
 
-static pid_t start_worker(void)
+static pid_t start_worker(unsigned int proc)
 {
-	uint32_t n = atomic_fetch_add(&world->starts, 1);
 	pid_t pid = fork();
 
+	must(pid >= 0);
 	if (!pid)
-		worker(main_seed + n * 2654435761U);
+		worker(proc);
 	return pid;
 }
 
@@ -950,7 +428,6 @@ struct outsider {
 	int fd;
 	uint32_t pe;
 	struct raw_cq cq;
-	struct kgni_ring_view *view;
 	unsigned char *mem;
 	struct kgni_mem_handle mh;
 };
@@ -996,9 +473,9 @@ static void outsider(void *arg)
 	uint32_t turn;
 
 	(void)arg;
+	setpgid(0, 0);
+	become(OUTSIDER);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	if (!geteuid() && (setgroups(0, NULL) || setgid(OUTSIDER) || setuid(OUTSIDER)))
-		_exit(1);
 	o.fd = raw_open(0);
 	must(ioctl(o.fd, KGNI_IOC_ATTACH, &a) == GNI_RC_SUCCESS);
 	o.pe = a.pe;
@@ -1008,165 +485,252 @@ static void outsider(void *arg)
 	for (turn = 0; !world->stop || turn < 8; turn++) {
 		outsider_turn(&o, turn);
 		atomic_fetch_add(&world->outside, 1);
-		nap();
+		usleep(50000);
 	}
 	ok(all_bytes(o.mem + 16 * PAGE, 2 * PAGE, 0x5a), "memory that is not registered");
 }
 
-/* --- the case ------------------------------------------------------------------ */
-
-static int module_users(void)
+static pid_t start_outsider(void)
 {
-	FILE *f = fopen("/sys/module/kgni/refcnt", "r");
-	int n = -1;
+	pid_t pid = peer(outsider, NULL);
 
-	if (!f || fscanf(f, "%d", &n) != 1)
-		n = -1;
-	if (f)
-		fclose(f);
-	return n;
+	setpgid(pid, pid);
+	must(wait_for(world->outside > 0));
+	return pid;
 }
 
-static void show_stack(pid_t pid)
-{
-	char path[64], line[256];
-	FILE *f;
+/* --- rounds -------------------------------------------------------------------- */
 
-	diag("process %d does not end:", pid);
-	snprintf(path, sizeof(path), "/proc/%d/stack", pid);
-	f = fopen(path, "r");
-	while (f && fgets(line, sizeof(line), f))
-		diag("  %.*s", (int)strcspn(line, "\n"), line);
-	if (f)
-		fclose(f);
-}
+static pid_t pids[PROCS];
 
-static void disturb(pid_t pid)
-{
-	switch (below(8)) {
-	case 0:
-	case 1:
-		kill(pid, SIGKILL);
-		break;
-	case 2:
-		kill(pid, SIGSTOP);
-		usleep(below(2000));
-		kill(pid, SIGCONT);
-		break;
-	default:
-		kill(pid, SIGUSR1);
-	}
-}
-
-static void reap_some(pid_t *pids, pid_t watcher)
+/* Processes of rounds are in the group of this one; the outsider is not. */
+static bool reap_some(void)
 {
 	unsigned int i;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0) {
-		if (!ok(pid != watcher || world->stop, "the other user's process ended"))
-			world->stop = true;
-		for (i = 0; i < WORKERS; i++)
+	while ((pid = waitpid(0, NULL, WNOHANG)) > 0)
+		for (i = 0; i < PROCS; i++)
 			if (pids[i] == pid)
 				pids[i] = 0;
-	}
-	for (i = 0; i < WORKERS; i++)
-		if (pids[i] <= 0 && !world->stop)
-			pids[i] = start_worker();
+	for (i = 0; i < PROCS; i++)
+		if (pids[i])
+			return false;
+	return true;
 }
 
-/* All that is left, orphans too: this process is their reaper. */
-static void reap_rest(pid_t *pids)
+static bool no_child_is_left(void)
 {
-	uint64_t end = now_ms() + 60000;
-	unsigned int i;
-	pid_t pid;
+	return reap_some() && waitpid(0, NULL, WNOHANG) < 0 && errno == ECHILD;
+}
 
-	for (i = 0; i < WORKERS; i++)
-		if (pids[i] > 0)
-			kill(pids[i], SIGKILL);
-	for (;;) {
-		pid = waitpid(-1, NULL, WNOHANG);
-		if (pid < 0)
-			return;
-		if (!pid)
-			nap();
-		if (!ok(now_ms() < end, "processes do not end"))
+static bool came_far_enough(const struct trouble *t)
+{
+	reap_some();
+	return !pids[t->proc] || world->progress[t->proc] >= t->after;
+}
+
+static void make_trouble(const struct trouble *t)
+{
+	uint64_t end = now_ms() + PATIENCE;
+	pid_t pid = pids[t->proc];
+
+	while (!came_far_enough(t) && now_ms() < end)
+		usleep(3000);
+	if (!pids[t->proc])
+		return;
+	switch (t->kind) {
+	case STOP_FOR_A_WHILE:
+		kill(pid, SIGSTOP);
+		usleep(2000 * time_scale());
+		kill(pid, SIGCONT);
+		break;
+	case INTERRUPT:
+		kill(pid, SIGUSR1);
+		break;
+	default:
+		kill(pid, SIGKILL);
+		if (!wait_for(reap_some() || !pids[t->proc]))
 			break;
-	}
-	for (i = 0; i < WORKERS; i++)
-		if (pids[i] > 0 && !kill(pids[i], 0))
-			show_stack(pids[i]);
-}
-
-static void show_codes(void)
-{
-	char line[256];
-	unsigned int i, n;
-	int j;
-
-	diag("%llu rounds, %u processes, %llu turns outside",
-	     (unsigned long long)world->rounds, world->starts, (unsigned long long)world->outside);
-	for (i = 0; i < ARRAY_SIZE(calls); i++) {
-		n = 0;
-		for (j = 0; j < LAST_CODE + 2; j++)
-			if (world->codes[i][j])
-				n += snprintf(line + n, sizeof(line) - n, " %d:%llu", j - 1,
-					      (unsigned long long)world->codes[i][j]);
-		diag("call %#04lx:%.*s", _IOC_NR(calls[i].cmd), n, line);
+		world->progress[t->proc] = 0;
+		if (t->kind == KILL_AND_RESTART)
+			pids[t->proc] = start_worker(t->proc);
 	}
 }
 
-/* Not by time: where all is slow, processes still get somewhere before they are killed. */
-static void wait_rounds(uint64_t n)
+static void end_round(void)
 {
-	uint64_t until = world->rounds + n, end = now_ms() + 2000;
+	uint64_t end = now_ms() + PATIENCE;
+	unsigned int i;
 
-	do
-		nap();
-	while (!world->stop && world->rounds < until && now_ms() < end);
+	while (!reap_some() && now_ms() < end)
+		usleep(5000);
+	for (i = 0; i < PROCS; i++) {
+		if (!ok(!pids[i], "process %u does not end", i))
+			show_hang(pids[i]);
+		if (pids[i])
+			kill(pids[i], SIGKILL);
+	}
+	if (ok(wait_for(no_child_is_left()), "a process survives SIGKILL"))
+		return;
+	for (i = 0; i < PROCS; i++)
+		if (pids[i])
+			show_hang(pids[i]);
+}
+
+/* Files in flight are no one's once both ends are closed. */
+static void run_plan(void)
+{
+	const struct plan *plan = &world->plan;
+	unsigned int i, procs = plan->race ? 1 : plan->procs;
+
+	memset(world->seen, 0, sizeof(world->seen));
+	must(!socketpair(AF_UNIX, SOCK_DGRAM, 0, world->mailbox));
+	for (i = 0; i < procs; i++) {
+		world->progress[i] = 0;
+		pids[i] = start_worker(i);
+	}
+	for (i = 0; i < plan->troubles && !plan->race; i++)
+		make_trouble(&plan->trouble[i]);
+	end_round();
+	close(world->mailbox[0]);
+	close(world->mailbox[1]);
+}
+
+/* Returns whether all is well. */
+static bool run_round(uint64_t round, const struct lineage *l, const struct stock *stock)
+{
+	unsigned int before = failures();
+	char seed[LINEAGE_TEXT];
+
+	plan_make(&world->plan, l);
+	lineage_print(l, seed);
+	log_seed(round, seed);
+	world->fresh = 0;
+	run_plan();
+	kcov_round();
+	if (world->fresh)
+		corpus_add(l);
+	check_stock(stock);
+	if (round % CHECK_LOCKED == 0)
+		check_users();
+	if (kmsg >= 0)
+		ok(log_is_clean(), "the kernel complains");
+	if (failures() == before)
+		return true;
+	diag("round %llu, %s: to make it again: fuzz%s -s %s", (unsigned long long)round,
+	     race_name(world->plan.race), world->faults ? " -f" : "", seed);
+	return false;
+}
+
+static void show_figures(uint64_t rounds)
+{
+	diag("%llu rounds, %u kept, %llu ioctls, %llu mappings, %llu others, %llu turns outside",
+	     (unsigned long long)rounds, corpus_size(), (unsigned long long)count_calls(),
+	     (unsigned long long)world->maps, (unsigned long long)world->others,
+	     (unsigned long long)world->outside);
+}
+
+static uint64_t run_rounds(bool guided, const struct stock *stock)
+{
+	uint64_t end = now_ms() + options.seconds * 1000, next = now_ms() + 30000, round;
+	struct lineage l = options.seed;
+
+	for (round = 0; round < options.rounds && now_ms() < end; round++) {
+		if (!options.replay)
+			lineage_next(&l, options.start, round, guided);
+		if (!run_round(round, &l, stock))
+			return round + 1;
+		if (now_ms() > next) {
+			show_figures(round + 1);
+			next = now_ms() + 30000;
+		}
+	}
+	return round;
 }
 
 static void fuzz(void)
 {
-	pid_t pids[WORKERS] = { 0 }, watcher, pid;
-	int users = module_users();
+	struct stock stock;
+	uint64_t rounds;
+	pid_t watcher;
+	bool guided;
 
-	seed = main_seed | 1;
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
-	memfd = memfd_create("fuzz", 0);
-	must(memfd >= 0 && !ftruncate(memfd, 64 * PAGE));
-	must(!socketpair(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0, mailbox));
-	watcher = peer(outsider, NULL);
-	while (!world->stop) {
-		reap_some(pids, watcher);
-		wait_rounds(below(300));
-		pid = pids[below(WORKERS)];
-		if (pid > 0)
-			disturb(pid);
-	}
-	reap_rest(pids);
-	/* Files in flight are no one's once both ends are closed. */
-	close(mailbox[0]);
-	close(mailbox[1]);
+	world_open();
+	log_open();
+	watcher = start_outsider();
+	guided = kcov_open();
+	take_stock(&stock);
+	rounds = run_rounds(guided, &stock);
+	world->stop = true;
+	reap(watcher);
 	ok(world->outside >= 8, "the other user's job got nowhere");
-	ok(wait_for(module_users() == users), "%d hold the module", module_users());
+	world_close();
+	show_figures(rounds);
 	show_codes();
+	if (guided)
+		diag("%u places, %u pairs of places", world->pcs, world->edges);
+	if (options.places)
+		kcov_print();
+}
+
+static int usage(void)
+{
+	fprintf(stderr, "usage: fuzz [-r ROUNDS] [-t SECONDS] [-f] [-p] START\n"
+		"       fuzz [-r TIMES] [-f] -s SEED\n");
+	return 2;
+}
+
+static bool parse(int argc, char **argv)
+{
+	int c;
+
+	options.rounds = UINT64_MAX;
+	options.seconds = UINT32_MAX;
+	while ((c = getopt(argc, argv, "r:t:s:fp")) != -1) {
+		switch (c) {
+		case 'r':
+			options.rounds = strtoull(optarg, NULL, 0);
+			break;
+		case 't':
+			options.seconds = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			options.replay = true;
+			if (!lineage_parse(&options.seed, optarg))
+				return false;
+			break;
+		case 'f':
+			options.faults = true;
+			break;
+		case 'p':
+			options.places = true;
+			break;
+		default:
+			return false;
+		}
+	}
+	if (options.rounds == UINT64_MAX && options.seconds == UINT32_MAX)
+		options.rounds = 1;
+	if (options.replay)
+		return optind == argc;
+	if (optind + 1 != argc)
+		return false;
+	options.start = (uint32_t)strtoul(argv[optind], NULL, 0);
+	return true;
 }
 
 int main(int argc, char **argv)
 {
-	struct test tests[] = { CASE("all is given back and nobody else noticed", fuzz, 3600) };
+	struct test tests[] = { CASE("all is given back and nobody else noticed", fuzz, 7200) };
 
-	if (argc != 3) {
-		fprintf(stderr, "usage: fuzz SEED ROUNDS\n");
-		return 2;
-	}
-	main_seed = (uint32_t)strtoul(argv[1], NULL, 0);
-	rounds_wanted = strtoull(argv[2], NULL, 0);
-	world = map_shared(sizeof(*world));
-	devices = device_count();
-	printf("# fuzz %u %llu\n", main_seed, (unsigned long long)rounds_wanted);
-	fflush(stdout);
+	if (argc > 3 && !strcmp(argv[1], "--after-exec"))
+		return act_after_exec(argc, argv);
+	if (!parse(argc, argv))
+		return usage();
+	if (!options.replay)
+		diag("fuzz from %u", options.start);
+	world_make();
 	return RUN_TESTS(tests);
 }
