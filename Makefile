@@ -279,16 +279,22 @@ check check-unit check-vm:
 	$(Q)tests/vm/deps.sh build $(if $(filter check-unit,$@),,vm) $(if $(filter check-vm,$@),,fuzz)
 	$(Q)tests/check.sh $(if $(filter check,$@),unit vm,$(@:check-%=%))
 
-# The VM tests again under KASAN, lockdep and more; the first time builds that kernel.
-.PHONY: debug-kernel check-debug
+# The VM tests again under KASAN, lockdep and more, or looking for data races; the
+# first time builds that kernel.
+.PHONY: debug-kernel check-debug check-kcsan coverage
 debug-kernel:
 	$(Q)tests/vm/deps.sh debug
 	$(Q)dir=$$(tests/vm/debug-kernel.sh) && \
 		printf 'KDIR=%s/headers\nKGNI_VM_KERNEL_DIR=%s\n' "$$dir" "$$dir"
 
-check-debug:
+check-debug check-kcsan:
 	$(Q)tests/vm/deps.sh build vm debug
-	$(Q)tests/check.sh debug
+	$(Q)tests/check.sh $(@:check-%=%)
+
+# Which lines of kernel/ the VM tests reach: all of them, or those in TESTS=.
+coverage:
+	$(Q)tests/vm/deps.sh build vm debug coverage
+	$(Q)tests/coverage.sh $(TESTS)
 
 # Look for new inputs that break something; all targets share the time.
 .PHONY: fuzz
@@ -381,6 +387,8 @@ help:
 	@echo 'make lib tools tests man examples'
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
 	@echo 'make check-debug the VM tests in a debug kernel, which debug-kernel builds'
+	@echo 'make check-kcsan the VM tests in a kernel that looks for data races'
+	@echo 'make coverage    lines of kernel/ that the VM tests reach; TESTS="03 20" for some'
 	@echo 'make fuzz        look for bugs in kernel/core/ and lib/ with libFuzzer; SECONDS=60'
 	@echo 'make fuzz-vm     look for bugs in the driver, in the debug VM; MINUTES=20'
 	@echo 'make lint        checkpatch, sparse, W=1 and -Werror builds, shellcheck'

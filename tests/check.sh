@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs groups of tests and closes with one line that counts all of them:
 #
-#	tests/check.sh [lint] [unit] [vm] [debug]
+#	tests/check.sh [lint] [unit] [vm] [debug] [kcsan]
 #
 # A caller that sums several runs sets KGNI_RESULTS to a file, gets a line
 # "passed failed skipped" there for each group, and no closing line.
@@ -109,15 +109,15 @@ check_vm()
 	rm -f "$sum"
 }
 
-# The VM tests again, in the debug kernel; it has kgni.ko tell what it covers,
-# and everything takes longer.
-check_debug()
+# check_in_kernel debug|kcsan MODULE_ARGS: the VM tests again, in a kernel that
+# sees more, where everything takes longer.
+check_in_kernel()
 {
 	local dir
 
-	dir=$(tests/vm/debug-kernel.sh)
-	KDIR=$dir/headers KMOD_ARGS="UBSAN_SANITIZE=y KCOV_INSTRUMENT=y KCFLAGS=-g" \
-		KGNI_VM_KERNEL_DIR=$dir KGNI_VM_LOGS=$VM_BUILD/logs-debug \
+	dir=$(tests/vm/debug-kernel.sh "$1")
+	KDIR=$dir/headers KMOD_ARGS="KCFLAGS=-g $2" \
+		KGNI_VM_KERNEL_DIR=$dir KGNI_VM_LOGS=$VM_BUILD/logs-$1 \
 		KGNI_TEST_SCALE=${KGNI_TEST_SCALE:-8} KGNI_VM_MEMORY=${KGNI_VM_MEMORY:-1G} check_vm
 }
 
@@ -126,8 +126,9 @@ for group in "$@"; do
 	lint) echo "== lint" && run_tap lint tests/lint.sh ;;
 	unit) check_unit ;;
 	vm) check_vm ;;
-	debug) check_debug ;;
-	*) die "unknown group '$group': lint, unit, vm or debug" ;;
+	debug) check_in_kernel debug "UBSAN_SANITIZE=y KCOV_INSTRUMENT=y" ;;
+	kcsan) check_in_kernel kcsan "" ;;
+	*) die "unknown group '$group': lint, unit, vm, debug or kcsan" ;;
 	esac
 done
 [ -n "${KGNI_RESULTS:-}" ] || tests/total.sh "$passed" "$failed" "$skipped"

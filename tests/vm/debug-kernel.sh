@@ -4,13 +4,23 @@
 # and prints the folder in build/vm/ that it is kept in: vmlinuz, lib/modules/
 # (a KGNI_VM_KERNEL_DIR), headers/ (a KDIR), vmlinux and its log. Does nothing
 # where the same source, configuration and compiler made one already.
+#
+#	debug-kernel.sh [debug | kcsan]
+#
+# kcsan: what kcsan.config says goes before debug.config.
 set -euo pipefail
 # shellcheck source=tests/vm/env.sh
 . "$(dirname "$0")/env.sh"
 
 package=linux-source-6.1
 tarball=/usr/src/$package.tar.xz
-config=$VM_SRC/debug.config
+variant=${1:-debug}
+configs=("$VM_SRC/debug.config")
+case $variant in
+debug) ;;
+kcsan) configs+=("$VM_SRC/kcsan.config") ;;
+*) die "unknown kernel '$variant': debug or kcsan" ;;
+esac
 
 # What an x86 kernel without most drivers leaves out of the source tree, but for
 # the Kconfig files, which name each other.
@@ -23,11 +33,30 @@ key()
 	{
 		dpkg-query -W "$package" 2>/dev/null || die "no $package: tests/vm/deps.sh debug"
 		gcc -dumpfullversion
-		cat "$config"
+		cat "${configs[@]}"
 	} | sha256sum | cut -c 1-12
 }
 
-# An option that the fragment asks for and the kernel has no more, or not
+# merge_configs FILE...: the last word on each option. One that is switched off
+# late takes those that are named after it along (KASAN: KASAN_INLINE).
+merge_configs()
+{
+	awk '
+	/^CONFIG_/ { name = substr($0, 1, index($0, "=") - 1) }
+	/^# CONFIG_.* is not set$/ { name = $2; if (FILENAME != ARGV[1]) off[name] = 1 }
+	/^(# )?CONFIG_/ { if (!(name in text)) order[++n] = name; text[name] = $0 }
+	END {
+		for (i = 1; i <= n; i++) {
+			drop = 0
+			for (name in off)
+				drop = drop || index(order[i], name "_") == 1
+			if (!drop)
+				print text[order[i]]
+		}
+	}' "$@"
+}
+
+# An option that the fragments ask for and the kernel has no more, or not
 # without another one, would be left out in silence.
 check_config()
 {
@@ -36,14 +65,13 @@ check_config()
 	while read -r line; do
 		case $line in
 		CONFIG_*) name=${line%%=*} ;;
-		"# CONFIG_"*" is not set") name=${line#\# } && name=${name%% *} ;;
-		*) continue ;;
+		*) name=${line#\# } && name=${name%% *} ;;
 		esac
 		grep -qxF "$line" .config && continue
 		[[ $line == "#"* ]] && ! grep -q "^$name=" .config && continue
-		echo "debug.config wants '$line', the kernel says '$(grep -w "$name" .config)'"
+		echo "wanted: '$line', but the kernel says '$(grep -w "$name" .config)'"
 		bad=1
-	done <"$config"
+	done <"$1"
 	return $bad
 }
 
@@ -51,8 +79,9 @@ check_config()
 build()
 {
 	tar xJf "$tarball" --strip-components=1 "${unused[@]/#/--exclude=$package/}" &&
-		make -s KCONFIG_ALLCONFIG="$config" allnoconfig &&
-		check_config &&
+		merge_configs "${configs[@]}" >wanted.config &&
+		make -s KCONFIG_ALLCONFIG=wanted.config allnoconfig &&
+		check_config wanted.config &&
 		nice make -s -j"$(nproc)" bzImage modules &&
 		make -s INSTALL_MOD_PATH="$1" modules_install &&
 		rm -f "$1"/lib/modules/*/{build,source} &&
@@ -76,22 +105,22 @@ keep_headers()
 	} | tar c --no-recursion -T - | tar x -C "$1"
 }
 
-dir=$VM_BUILD/debug-$(key)
+dir=$VM_BUILD/$variant-$(key)
 if [ ! -e "$dir/vmlinuz" ]; then
 	mkdir -p "$VM_BUILD"
-	exec 9>"$VM_BUILD/debug.lock"
+	exec 9>"$VM_BUILD/$variant.lock"
 	flock 9
 fi
 if [ ! -e "$dir/vmlinuz" ]; then
-	echo "building the debug kernel, once (log: ${dir#"$TOP/"}.log)" >&2
-	rm -rf "$VM_BUILD"/debug.build "$VM_BUILD"/debug-*.new
-	mkdir "$VM_BUILD/debug.build" "$dir.new"
+	echo "building the $variant kernel, once (log: ${dir#"$TOP/"}.log)" >&2
+	rm -rf "$VM_BUILD/$variant.build" "$VM_BUILD/$variant"-*.new
+	mkdir "$VM_BUILD/$variant.build" "$dir.new"
 	started=$SECONDS
-	(cd "$VM_BUILD/debug.build" && build "$dir.new") >"$dir.log" 2>&1 9>&- || {
+	(cd "$VM_BUILD/$variant.build" && build "$dir.new") >"$dir.log" 2>&1 9>&- || {
 		tail -n 30 "$dir.log" >&2
-		die "the debug kernel does not build"
+		die "the $variant kernel does not build"
 	}
-	rm -rf "$VM_BUILD/debug.build"
+	rm -rf "$VM_BUILD/$variant.build"
 	mv "$dir.log" "$dir.new/build.log"
 	mv "$dir.new" "$dir"
 	echo "built it in $((SECONDS - started)) s" >&2

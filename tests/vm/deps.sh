@@ -3,7 +3,7 @@
 # Installs the Debian packages that the build, the VM tests and the lint step
 # need. Leaves apt alone where everything is there already.
 #
-#	tests/vm/deps.sh [build] [vm] [debug] [lint] [fuzz]
+#	tests/vm/deps.sh [build] [vm] [debug] [coverage] [lint] [fuzz]
 set -euo pipefail
 # shellcheck source=tests/vm/env.sh
 . "$(dirname "$0")/env.sh"
@@ -12,6 +12,7 @@ build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev uti
 	pkgconf groff-base)
 vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
+coverage_packages=(gcovr python3)
 lint_packages=(git sparse shellcheck perl xz-utils)
 fuzz_packages=(clang libclang-rt-14-dev)
 
@@ -72,9 +73,10 @@ for mode in $modes; do
 	build) packages+=("${build_packages[@]}") ;;
 	vm) packages+=("${vm_packages[@]}") ;;
 	debug) packages+=("${debug_packages[@]}") ;;
+	coverage) packages+=("${coverage_packages[@]}") ;;
 	lint) packages+=("${lint_packages[@]}") ;;
 	fuzz) packages+=("${fuzz_packages[@]}") ;;
-	*) die "unknown mode '$mode': build, vm, debug, lint or fuzz" ;;
+	*) die "unknown mode '$mode': build, vm, debug, coverage, lint or fuzz" ;;
 	esac
 done
 

@@ -106,6 +106,16 @@ run_one()
 	say "end $1 $rc"
 }
 
+# What a module built with gcov has counted, over all its loads, for the host.
+save_gcov()
+{
+	grep -q vm.gcov /proc/cmdline && cd /sys/kernel/debug/gcov || return
+	find . -name '*.gcda' | while read -r file; do
+		mkdir -p "/share/${file%/*}"
+		cat "$file" > "/share/$file"
+	done
+}
+
 cd /tmp || exit
 uname -r | { read -r release; say "kernel $release"; }
 was_off=
@@ -114,4 +124,5 @@ forget_leaks
 while read -r name seconds; do
 	run_one "$name" "$seconds"
 done < /vm/tests
+save_gcov
 say finished

@@ -27,6 +27,9 @@ splat+='|possible (circular|recursive|irq lock)|inconsistent lock state|suspicio
 splat+='|lockdep|DEBUG_LOCKS|refcount_t|[Ll]eak|soft lockup|hard LOCKUP|Bad page'
 splat+='|scheduling while atomic|sleeping function|list_(add|del)|corrupt'
 splat+='|unable to handle|nobody cared|segfault|traps:|Out of memory|oom-kill'
+# What a report of KCSAN consists of, between its title and a line of "=".
+kcsan_lines='^$|^ |^(read|write|read-write|race|assert no) |^value changed: |^Reported by Kernel Conc'
+kcsan_lines+='|^(CPU|Hardware name|Workqueue): |^[0-9]+ locks? held|^irq event stamp'
 # What Debian's kernel says about every module that isn't its own.
 allowed='kgni: loading out-of-tree module|kgni: module verification failed'
 
@@ -60,11 +63,45 @@ begin_test()
 	: >"$logs/$current.log"
 	tap_begin
 	bad_messages=()
+	races=0
+	race=()
 	context=0
 	expected=$(header "$current" expect-dmesg | paste -sd '|')
 	limit=$(test_limit "$current")
 	started=$SECONDS
 	printf '== %s\n' "$current"
+}
+
+# race_message TEXT: takes the lines of a data race's report. The kernel's own
+# races are not ours to judge: it counts only with a function of kgni in it.
+race_message()
+{
+	local text=$1
+
+	[[ $text =~ ^\[[^]]*\]\ ?(.*) ]] && text=${BASH_REMATCH[1]}
+	if [[ $text == "BUG: KCSAN: "* ]]; then
+		end_race
+		race=("$text")
+	elif [ ${#race[@]} = 0 ]; then
+		return 1
+	elif [[ $text == ======* ]]; then
+		end_race
+	elif [[ $text =~ $kcsan_lines ]]; then
+		race+=("$text")
+	else
+		return 1
+	fi
+}
+
+end_race()
+{
+	[ ${#race[@]} -gt 0 ] || return 0
+	if [[ ${race[*]} == *"[kgni"* ]]; then
+		bad_messages+=("${race[@]}")
+	else
+		races=$((races + 1))
+	fi
+	race=()
 }
 
 kernel_message()
@@ -79,6 +116,7 @@ kernel_message()
 		printf '# %s\n' "$text"
 		return
 	fi
+	race_message "$text" && return
 	[[ $text =~ $allowed ]] && return
 	[[ -n $expected && $text =~ $expected ]] && return
 	if [[ $text =~ $splat || ($level -le 4 && $text == *kgni*) ]]; then
@@ -107,6 +145,8 @@ end_test()
 	*) [ "$tap_failed" -gt 0 ] || fail "exit status $status" ;;
 	esac
 	[ "$status" != 0 ] || tap_check_plan || fail "$tap_problem"
+	end_race
+	[ "$races" = 0 ] || show "# KCSAN: $races races of the kernel's own, left aside"
 	if [ ${#bad_messages[@]} -gt 0 ]; then
 		fail "the kernel complains"
 		for message in "${bad_messages[@]:0:100}"; do

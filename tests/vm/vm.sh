@@ -20,6 +20,7 @@ usage: tests/vm/vm.sh [option...] run [test...]   numbered tests: all, or those 
   --cpus N           (2)
   --timeout SECONDS  for the whole VM (run: 2400, exec: 600)
   --share DIR        show a folder of this machine as /share in the guest
+  --gcov DIR         run: leave the counters of modules built with gcov there
   --modules "NAME…"  more modules of the stock kernel to have in the guest
   --append "ARG…"    more kernel command line
   --sum FILE         run: leave "passed failed skipped" there, print no total
@@ -63,6 +64,7 @@ while [ $# -gt 0 ]; do
 	--cpus) cpus=$2 ;;
 	--timeout) timeout=$2 ;;
 	--share) share=$(realpath "$2") ;;
+	--gcov) share=$(realpath "$2") && append+=" vm.gcov" ;;
 	--modules) modules+=" $2" ;;
 	--append) append+=" $2" ;;
 	--sum) sum=$2 ;;
