@@ -29,7 +29,7 @@ struct kgni_nic *kgni_file_nic(struct file *file)
 	if (file->f_op != &kgni_fops)
 		return NULL;
 	f = file->private_data;
-	return smp_load_acquire(&f->nic);	/* pairs with attaching */
+	return smp_load_acquire(&f->nic);	/* pairs with kgni_nic_attach_end() */
 }
 
 /**
@@ -110,9 +110,19 @@ static long kgni_do_attach(struct kgni_file *f, void *arg)
 	return kgni_nic_attach(f, arg);
 }
 
+static void kgni_end_attach(struct kgni_file *f, void *arg, bool told)
+{
+	kgni_nic_attach_end(f, told);
+}
+
 static long kgni_do_get_ptag(struct kgni_file *f, void *arg)
 {
 	return kgni_job_get_ptag(f, arg);
+}
+
+static void kgni_end_get_ptag(struct kgni_file *f, void *arg, bool told)
+{
+	kgni_job_get_ptag_end(f, arg, told);
 }
 
 static long kgni_do_res_info(struct kgni_file *f, void *arg)
@@ -123,6 +133,14 @@ static long kgni_do_res_info(struct kgni_file *f, void *arg)
 static long kgni_do_cq_create(struct kgni_file *f, void *arg)
 {
 	return kgni_cq_create(f->nic, arg);
+}
+
+static void kgni_end_cq_create(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_ioc_cq_create *a = arg;
+
+	if (!told)
+		kgni_cq_destroy(f->nic, a->id);
 }
 
 static long kgni_do_cq_destroy(struct kgni_file *f, void *arg)
@@ -162,6 +180,15 @@ static long kgni_do_mem_register(struct kgni_file *f, void *arg)
 	return kgni_mdd_register(f->nic, arg);
 }
 
+static void kgni_end_mem_register(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_ioc_mem_register *a = arg;
+
+	/* An update made none; to fill pages that are there once more does no harm. */
+	if (!told && !(a->flags & GNI_MEM_UPDATE_REGION))
+		kgni_mdd_deregister(f->nic, &a->handle);
+}
+
 static long kgni_do_mem_deregister(struct kgni_file *f, void *arg)
 {
 	struct kgni_ioc_mem_deregister *a = arg;
@@ -184,14 +211,45 @@ static long kgni_do_dgram_post(struct kgni_file *f, void *arg)
 	return kgni_dgram_post(f->nic, arg);
 }
 
+/* Calls that tell the end of a datagram, and the datagram while they tell it. */
+struct kgni_dgram_test_arg {
+	struct kgni_ioc_dgram_test arg;
+	struct kgni_dgram *taken;
+};
+
+struct kgni_dgram_probe_arg {
+	struct kgni_ioc_dgram_probe arg;
+	struct kgni_dgram *taken;
+};
+
 static long kgni_do_dgram_test(struct kgni_file *f, void *arg)
 {
-	return kgni_dgram_test(f->nic, arg);
+	struct kgni_dgram_test_arg *a = arg;
+
+	return kgni_dgram_test(f->nic, &a->arg, &a->taken);
+}
+
+static void kgni_end_dgram_test(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_dgram_test_arg *a = arg;
+
+	if (a->taken)
+		kgni_dgram_told(f->nic, a->taken, told);
 }
 
 static long kgni_do_dgram_probe(struct kgni_file *f, void *arg)
 {
-	return kgni_dgram_probe(f->nic, arg);
+	struct kgni_dgram_probe_arg *a = arg;
+
+	return kgni_dgram_probe(f->nic, &a->arg, &a->taken);
+}
+
+static void kgni_end_dgram_probe(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_dgram_probe_arg *a = arg;
+
+	if (a->taken)
+		kgni_dgram_told(f->nic, a->taken, told);
 }
 
 static long kgni_do_dgram_cancel(struct kgni_file *f, void *arg)
@@ -201,29 +259,34 @@ static long kgni_do_dgram_cancel(struct kgni_file *f, void *arg)
 
 #define KGNI_NEEDS_NIC	true
 
+/*
+ * @end comes after a @call that returned GNI_RC_SUCCESS. Where the caller could
+ * not be told, it does not know of what was made for it: @end takes it back.
+ */
 static const struct kgni_ioctl_desc {
 	unsigned int cmd;
 	long (*call)(struct kgni_file *f, void *arg);
 	bool needs_nic;
+	void (*end)(struct kgni_file *f, void *arg, bool told);
 } kgni_ioctls[] = {
 	{ KGNI_IOC_POST, kgni_do_post, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_POST_CHAIN, kgni_do_post_chain, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_WAIT, kgni_do_cq_wait, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_WAKE, kgni_do_cq_wake, KGNI_NEEDS_NIC },
-	{ KGNI_IOC_DGRAM_TEST, kgni_do_dgram_test, KGNI_NEEDS_NIC },
-	{ KGNI_IOC_DGRAM_PROBE, kgni_do_dgram_probe, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_DGRAM_TEST, kgni_do_dgram_test, KGNI_NEEDS_NIC, kgni_end_dgram_test },
+	{ KGNI_IOC_DGRAM_PROBE, kgni_do_dgram_probe, KGNI_NEEDS_NIC, kgni_end_dgram_probe },
 	{ KGNI_IOC_DGRAM_POST, kgni_do_dgram_post, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_CANCEL, kgni_do_dgram_cancel, KGNI_NEEDS_NIC },
-	{ KGNI_IOC_MEM_REGISTER, kgni_do_mem_register, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_MEM_REGISTER, kgni_do_mem_register, KGNI_NEEDS_NIC, kgni_end_mem_register },
 	{ KGNI_IOC_MEM_DEREGISTER, kgni_do_mem_deregister, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_MDD_BLOCK, kgni_do_mdd_block, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_MEM_NEXT, kgni_do_mem_next, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_NOTIFY, kgni_do_cq_notify, KGNI_NEEDS_NIC },
-	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC, kgni_end_cq_create },
 	{ KGNI_IOC_CQ_DESTROY, kgni_do_cq_destroy, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_INFO, kgni_info },
-	{ KGNI_IOC_ATTACH, kgni_do_attach },
-	{ KGNI_IOC_GET_PTAG, kgni_do_get_ptag },
+	{ KGNI_IOC_ATTACH, kgni_do_attach, false, kgni_end_attach },
+	{ KGNI_IOC_GET_PTAG, kgni_do_get_ptag, false, kgni_end_get_ptag },
 	{ KGNI_IOC_RES_INFO, kgni_do_res_info },
 };
 
@@ -245,8 +308,8 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_post post;
 	struct kgni_ioc_post_chain post_chain;
 	struct kgni_ioc_dgram_post dgram_post;
-	struct kgni_ioc_dgram_test dgram_test;
-	struct kgni_ioc_dgram_probe dgram_probe;
+	struct kgni_dgram_test_arg dgram_test;
+	struct kgni_dgram_probe_arg dgram_probe;
 	struct kgni_ioc_dgram_cancel dgram_cancel;
 };
 
@@ -257,6 +320,7 @@ static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 	const struct kgni_ioctl_desc *d = kgni_ioctls;
 	unsigned int size = _IOC_SIZE(cmd);
 	union kgni_ioctl_arg arg;
+	bool told = true;
 	long rc;
 
 	while (d->cmd != cmd)
@@ -270,9 +334,11 @@ static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
 	if (_IOC_DIR(cmd) == (_IOC_READ | _IOC_WRITE) && copy_to_user(user, &arg, size))
 		return -EFAULT;
 	rc = d->call(f, &arg);
-	if (rc >= 0 && _IOC_DIR(cmd) & _IOC_READ && copy_to_user(user, &arg, size))
-		return -EFAULT;
-	return rc;
+	if (rc >= 0 && _IOC_DIR(cmd) & _IOC_READ)
+		told = !copy_to_user(user, &arg, size);
+	if (!rc && d->end)
+		d->end(f, &arg, told);
+	return told ? rc : -EFAULT;
 }
 
 static const struct file_operations kgni_fops = {

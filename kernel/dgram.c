@@ -12,6 +12,9 @@
  *	nic->dgram_wild		wildcard and pending
  *	nic->dgram_peers	its peer is known: bound, or completed
  *	nic->dgram_done		its state is final
+ *
+ * One whose end is being told stays in its places, so that it is still there if the
+ * telling fails, but only who tells it ends it: kgni_dgram_told().
  */
 #include <linux/hash.h>
 #include <linux/sched/signal.h>
@@ -36,6 +39,7 @@ struct kgni_dgram {
 	bool with_id;
 	bool bound;
 	bool orphan;
+	bool telling;		/* whoever is told of its end has not been yet */
 	u32 state;
 	u32 remote_pe;
 	u32 remote_id;
@@ -158,7 +162,7 @@ static struct kgni_dgram *kgni_dgram_find_named(struct kgni_nic *nic, u32 ep, u6
 	struct kgni_dgram *d = kgni_dgram_find(nic, ep);
 	bool with_id = flags & KGNI_DGRAM_WITH_ID;
 
-	if (!d || d->with_id != with_id || (with_id && d->id != id))
+	if (!d || d->telling || d->with_id != with_id || (with_id && d->id != id))
 		return NULL;
 	return d;
 }
@@ -282,10 +286,29 @@ long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
 	return rc;
 }
 
-static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
+/**
+ * kgni_dgram_told - the end of a datagram was told
+ * @nic: its attachment
+ * @d: as kgni_dgram_test() or kgni_dgram_probe() gave it
+ * @told: or it could not be: it is there again, as if nobody had asked
+ *
+ * Context: process.
+ */
+void kgni_dgram_told(struct kgni_nic *nic, struct kgni_dgram *d, bool told)
+{
+	kgni_dgram_lock(nic);
+	d->telling = false;
+	if (told)
+		kgni_dgram_drop(d);
+	else
+		wake_up_all(&nic->dgram_wq);
+	kgni_dgram_unlock(nic);
+}
+
+static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+				   struct kgni_dgram **taken)
 {
 	struct kgni_dgram *d = kgni_dgram_find_named(nic, arg->ep, arg->id, arg->flags);
-	long rc = GNI_RC_SUCCESS;
 
 	if (!d)
 		return GNI_RC_NO_MATCH;
@@ -295,29 +318,33 @@ static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_t
 	arg->remote_pe = d->remote_pe;
 	arg->remote_id = d->remote_id;
 	if (d->got > d->buf_size) {
-		rc = GNI_RC_SIZE_ERROR;
-	} else {
-		arg->length = d->got;
-		memcpy(arg->data, d->got_data, d->got);
+		kgni_dgram_drop(d);
+		return GNI_RC_SIZE_ERROR;
 	}
-	kgni_dgram_drop(d);
-	return rc;
+	arg->length = d->got;
+	memcpy(arg->data, d->got_data, d->got);
+	d->telling = true;
+	*taken = d;
+	return GNI_RC_SUCCESS;
 }
 
-static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg, long *rc)
+static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+				struct kgni_dgram **taken, long *rc)
 {
 	kgni_dgram_lock(nic);
-	*rc = kgni_dgram_test_locked(nic, arg);
+	*rc = kgni_dgram_test_locked(nic, arg, taken);
 	kgni_dgram_unlock(nic);
 	return *rc || arg->state != GNI_POST_PENDING;
 }
 
-/* KGNI_IOC_DGRAM_TEST. */
-long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
+/* KGNI_IOC_DGRAM_TEST. What it puts into @taken is for kgni_dgram_told(). */
+long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+		     struct kgni_dgram **taken)
 {
 	long rc;
 	int error;
 
+	*taken = NULL;
 	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
 		return -EINVAL;
 	if (arg->flags & KGNI_DGRAM_WITH_ID && arg->id == U64_MAX)
@@ -326,57 +353,64 @@ long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
 	arg->remote_pe = 0;
 	arg->remote_id = 0;
 	memset(arg->data, 0, sizeof(arg->data));
-	if (kgni_dgram_try_test(nic, arg, &rc) || !arg->timeout_ms)
+	if (kgni_dgram_try_test(nic, arg, taken, &rc) || !arg->timeout_ms)
 		return rc;
 	error = wait_event_interruptible_hrtimeout(nic->dgram_wq,
-						   kgni_dgram_try_test(nic, arg, &rc),
+						   kgni_dgram_try_test(nic, arg, taken, &rc),
 						   kgni_timeout(arg->timeout_ms));
 	if (error == -ETIME)
 		return GNI_RC_TIMEOUT;
 	return error ? -EINTR : rc;
 }
 
-static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
+				    struct kgni_dgram **taken)
 {
 	bool with_id = arg->flags & KGNI_DGRAM_WITH_ID;
 	struct kgni_dgram *d;
 
 	list_for_each_entry(d, &nic->dgram_done, done_node) {
-		if (d->with_id != with_id)
+		if (d->telling || d->with_id != with_id)
 			continue;
 		arg->id = d->id;
 		arg->remote_pe = d->remote_pe;
 		arg->remote_id = d->remote_id;
 		/* Nobody can ask for its state: this report is its end. */
-		if (d->orphan)
-			kgni_dgram_drop(d);
+		if (d->orphan) {
+			d->telling = true;
+			*taken = d;
+		}
 		return GNI_RC_SUCCESS;
 	}
 	return GNI_RC_NO_MATCH;
 }
 
-static bool kgni_dgram_try_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+static bool kgni_dgram_try_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
+				 struct kgni_dgram **taken)
 {
 	long rc;
 
 	kgni_dgram_lock(nic);
-	rc = kgni_dgram_probe_locked(nic, arg);
+	rc = kgni_dgram_probe_locked(nic, arg, taken);
 	kgni_dgram_unlock(nic);
 	return rc == GNI_RC_SUCCESS;
 }
 
-/* KGNI_IOC_DGRAM_PROBE. */
-long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+/* KGNI_IOC_DGRAM_PROBE. What it puts into @taken is for kgni_dgram_told(). */
+long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
+		      struct kgni_dgram **taken)
 {
 	int error;
 
+	*taken = NULL;
 	if (arg->reserved || arg->flags & ~KGNI_DGRAM_WITH_ID)
 		return -EINVAL;
-	if (kgni_dgram_try_probe(nic, arg))
+	if (kgni_dgram_try_probe(nic, arg, taken))
 		return GNI_RC_SUCCESS;
 	if (!arg->timeout_ms)
 		return GNI_RC_NO_MATCH;
-	error = wait_event_interruptible_hrtimeout(nic->dgram_wq, kgni_dgram_try_probe(nic, arg),
+	error = wait_event_interruptible_hrtimeout(nic->dgram_wq,
+						   kgni_dgram_try_probe(nic, arg, taken),
 						   kgni_timeout(arg->timeout_ms));
 	if (error == -ETIME)
 		return GNI_RC_TIMEOUT;
@@ -388,7 +422,7 @@ static void kgni_dgram_drop_orphan(struct kgni_nic *nic)
 	struct kgni_dgram *d;
 
 	list_for_each_entry(d, &nic->dgram_done, done_node) {
-		if (d->orphan) {
+		if (d->orphan && !d->telling) {
 			kgni_dgram_drop(d);
 			return;
 		}

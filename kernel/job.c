@@ -388,6 +388,9 @@ void kgni_job_put(struct kgni_job *job)
 	mutex_unlock(&dev->lock);
 }
 
+/* A reservation whose maker is still to be told of it. */
+#define KGNI_RESERVED_UNTOLD	XA_MARK_0
+
 /* Hold a new job until the file closes. */
 static long kgni_job_reserve(struct kgni_file *f, struct kgni_job *job)
 {
@@ -402,6 +405,7 @@ static long kgni_job_reserve(struct kgni_file *f, struct kgni_job *job)
 	rc = xa_insert(&f->reserved, job->ptag, job, GFP_KERNEL_ACCOUNT);
 	if (rc)
 		return rc;
+	xa_set_mark(&f->reserved, job->ptag, KGNI_RESERVED_UNTOLD);
 	job->refs++;
 	return GNI_RC_SUCCESS;
 }
@@ -420,12 +424,29 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
 		arg->ptag = job->ptag;
 		if (!job->refs)
 			rc = kgni_job_reserve(f, job);
+		else
+			xa_clear_mark(&f->reserved, job->ptag, KGNI_RESERVED_UNTOLD);
 		if (!job->refs)
 			kgni_job_free(job);
 	}
 	mutex_unlock(&dev->lock);
 	mutex_unlock(&f->lock);
 	return rc;
+}
+
+/* The caller of kgni_job_get_ptag() has its answer, or cannot be given it. */
+void kgni_job_get_ptag_end(struct kgni_file *f, const struct kgni_ioc_ptag *arg, bool told)
+{
+	struct kgni_job *job = NULL;
+
+	mutex_lock(&f->lock);
+	if (told)
+		xa_clear_mark(&f->reserved, arg->ptag, KGNI_RESERVED_UNTOLD);
+	else if (xa_get_mark(&f->reserved, arg->ptag, KGNI_RESERVED_UNTOLD))
+		job = xa_erase(&f->reserved, arg->ptag);
+	mutex_unlock(&f->lock);
+	if (job)
+		kgni_job_put(job);
 }
 
 /**

@@ -211,15 +211,17 @@ struct kgni_nic {
  * struct kgni_file - one open file of a device
  * @dev: the device
  * @writable: opened for writing
- * @lock: guards attaching and @reserved
+ * @lock: guards @attaching and @reserved, and who sets @nic
  * @nic: the attachment, NULL before it
+ * @attaching: one whose caller is still to be told
  * @reserved: jobs that KGNI_IOC_GET_PTAG made, by ptag
  */
 struct kgni_file {
 	struct kgni_device *dev;
 	bool writable;
-	struct mutex lock;	/* nic, reserved */
+	struct mutex lock;	/* nic, attaching, reserved */
 	struct kgni_nic *nic;
+	struct kgni_nic *attaching;
 	struct xarray reserved;
 };
 
@@ -369,11 +371,13 @@ long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg);
 long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job);
 void kgni_job_put(struct kgni_job *job);
 long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg);
+void kgni_job_get_ptag_end(struct kgni_file *f, const struct kgni_ioc_ptag *arg, bool told);
 bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b);
 struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job);
 
 /* nic.c */
 long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
+void kgni_nic_attach_end(struct kgni_file *f, bool told);
 void kgni_nic_release(struct kgni_nic *nic);
 
 /* cq.c */
@@ -444,12 +448,16 @@ void kgni_bte_release(struct kgni_nic *nic);
 long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x);
 
 /* dgram.c */
+struct kgni_dgram;
 void kgni_domain_dgrams_init(struct kgni_domain *domain);
 void kgni_dgram_attach(struct kgni_nic *nic);
 void kgni_dgram_release(struct kgni_nic *nic);
 long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg);
-long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg);
-long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg);
+long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+		     struct kgni_dgram **taken);
+long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
+		      struct kgni_dgram **taken);
+void kgni_dgram_told(struct kgni_nic *nic, struct kgni_dgram *d, bool told);
 long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg);
 
 #endif /* _KGNI_H */

@@ -35,7 +35,7 @@ static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *
 	struct kgni_nic *nic;
 	long rc;
 
-	if (f->nic)
+	if (f->nic || f->attaching)
 		return GNI_RC_INVALID_STATE;
 	rc = kgni_job_attach(f->dev, &arg->ptag, arg->cookie, &job);
 	if (rc)
@@ -51,7 +51,7 @@ static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *
 	}
 	kgni_dgram_attach(nic);
 	arg->pe = f->dev->pe;
-	smp_store_release(&f->nic, nic);	/* pairs with kgni_ioctl() and others */
+	f->attaching = nic;
 	return GNI_RC_SUCCESS;
 
 free_nic:
@@ -61,7 +61,7 @@ put_job:
 	return rc;
 }
 
-/* KGNI_IOC_ATTACH. */
+/* KGNI_IOC_ATTACH. No call uses the attachment before kgni_nic_attach_end(). */
 long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
 {
 	long rc;
@@ -74,6 +74,18 @@ long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
 	if (rc == GNI_RC_PERMISSION_ERROR || rc == -EACCES)
 		kgni_count_refusal(f->dev, KGNI_REFUSED_ATTACH);
 	return rc;
+}
+
+/* The caller of kgni_nic_attach() has its answer, or cannot be given it. */
+void kgni_nic_attach_end(struct kgni_file *f, bool told)
+{
+	mutex_lock(&f->lock);
+	if (told)
+		smp_store_release(&f->nic, f->attaching);	/* pairs with kgni_file_nic() */
+	else
+		kgni_nic_release(f->attaching);
+	f->attaching = NULL;
+	mutex_unlock(&f->lock);
 }
 
 /**

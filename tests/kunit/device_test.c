@@ -224,7 +224,7 @@ static void attachment_of_a_file(struct kunit *test)
 
 	other->private_data = f;
 	KUNIT_EXPECT_NULL(test, kgni_file_nic(file));
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &arg), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &arg), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_PTR_EQ(test, kgni_file_nic(file), f->nic);
 	KUNIT_EXPECT_NULL(test, kgni_file_nic(other));
 }
@@ -318,7 +318,7 @@ static void bad_pointers(struct kunit *test)
 
 	/* Not for the call that would do it once more. */
 	if (d->needs_nic)
-		KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &arg), GNI_RC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &arg), GNI_RC_SUCCESS);
 	kgt_mm_begin();
 	vm_munmap(ro + PAGE_SIZE, PAGE_SIZE);
 	rc[0] = kgni_ioctl(file, d->cmd, 0);

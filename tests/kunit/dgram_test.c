@@ -46,10 +46,31 @@ static long post_with_id(struct kgni_file *f, u32 ep, u64 id)
 	return kgni_dgram_post(f->nic, &arg);
 }
 
+/* KGNI_IOC_DGRAM_TEST and KGNI_IOC_DGRAM_PROBE of a caller that has its answer. */
+static long told_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg)
+{
+	struct kgni_dgram *taken;
+	long rc = kgni_dgram_test(nic, arg, &taken);
+
+	if (taken)
+		kgni_dgram_told(nic, taken, true);
+	return rc;
+}
+
+static long told_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg)
+{
+	struct kgni_dgram *taken;
+	long rc = kgni_dgram_probe(nic, arg, &taken);
+
+	if (taken)
+		kgni_dgram_told(nic, taken, true);
+	return rc;
+}
+
 static long test_ep(struct kgni_file *f, u32 ep, struct kgni_ioc_dgram_test *arg)
 {
 	*arg = (struct kgni_ioc_dgram_test) { .ep = ep, .state = 77 };
-	return kgni_dgram_test(f->nic, arg);
+	return told_test(f->nic, arg);
 }
 
 static long cancel(struct kgni_file *f, u32 ep, u32 flags)
@@ -62,7 +83,7 @@ static long cancel(struct kgni_file *f, u32 ep, u32 flags)
 static long probe(struct kgni_file *f, u32 flags, struct kgni_ioc_dgram_probe *arg)
 {
 	*arg = (struct kgni_ioc_dgram_probe) { .flags = flags, .remote_id = 77 };
-	return kgni_dgram_probe(f->nic, arg);
+	return told_probe(f->nic, arg);
 }
 
 /* The datagram of an endpoint waits for its peer. */
@@ -150,7 +171,7 @@ static struct kgni_file *attach_as(struct kunit *test, struct kgni_device *dev, 
 	struct kgni_ioc_attach arg = { .inst_id = id, .ptag = ptag, .cookie = cookie };
 	struct kgni_file *f = kgt_open(test, dev);
 
-	KUNIT_ASSERT_EQ(test, kgni_nic_attach(f, &arg), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgt_nic_attach(f, &arg), GNI_RC_SUCCESS);
 	return f;
 }
 
@@ -474,17 +495,50 @@ static void other_bad_calls(struct kunit *test)
 	struct kgni_ioc_dgram_probe p = { .reserved = 1 };
 	struct kgni_ioc_dgram_cancel c = { .flags = 8 };
 
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), -EINVAL);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), -EINVAL);
 	state = (struct kgni_ioc_dgram_test) { .flags = KGNI_DGRAM_BOUND };
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), -EINVAL);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), -EINVAL);
 	state = (struct kgni_ioc_dgram_test) { .flags = KGNI_DGRAM_WITH_ID, .id = U64_MAX };
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), GNI_RC_INVALID_PARAM);
-	KUNIT_EXPECT_EQ(test, kgni_dgram_probe(t.a->nic, &p), -EINVAL);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, told_probe(t.a->nic, &p), -EINVAL);
 	p = (struct kgni_ioc_dgram_probe) { .flags = KGNI_DGRAM_EP_GONE };
-	KUNIT_EXPECT_EQ(test, kgni_dgram_probe(t.a->nic, &p), -EINVAL);
+	KUNIT_EXPECT_EQ(test, told_probe(t.a->nic, &p), -EINVAL);
 	KUNIT_EXPECT_EQ(test, kgni_dgram_cancel(t.a->nic, &c), -EINVAL);
 	c = (struct kgni_ioc_dgram_cancel) { .flags = KGNI_DGRAM_WITH_ID, .id = U64_MAX };
 	KUNIT_EXPECT_EQ(test, kgni_dgram_cancel(t.a->nic, &c), GNI_RC_INVALID_PARAM);
+}
+
+/* While an end is told it is nobody else's; if that fails it is there again. */
+static void end_that_is_not_told(struct kunit *test)
+{
+	struct three t = three(test);
+	struct kgni_ioc_dgram_test state = { .ep = 1 };
+	struct kgni_ioc_dgram_probe p;
+	struct kgni_dgram *taken, *orphan;
+
+	KUNIT_EXPECT_EQ(test, post_bound(t.a, 1, KGT_PE, B, "a"), 0);
+	KUNIT_EXPECT_EQ(test, cancel(t.a, 1, 0), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state, &taken), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_NOT_NULL(test, taken);
+	KUNIT_EXPECT_EQ(test, test_ep(t.a, 1, &state), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, probe(t.a, 0, &p), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, cancel(t.a, 1, 0), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, post_wild(t.a, 1, "a"), GNI_RC_ERROR_RESOURCE);
+	kgni_dgram_told(t.a->nic, taken, false);
+	KUNIT_EXPECT_EQ(test, probe(t.a, 0, &p), GNI_RC_SUCCESS);
+	/* Its endpoint goes while it is told once more. */
+	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state, &taken), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_NOT_NULL(test, taken);
+	KUNIT_EXPECT_EQ(test, cancel(t.a, 1, KGNI_DGRAM_EP_GONE), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, probe(t.a, 0, &p), GNI_RC_NO_MATCH);
+	kgni_dgram_told(t.a->nic, taken, false);
+	KUNIT_EXPECT_EQ(test, kgni_dgram_probe(t.a->nic, &p, &orphan), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_PTR_EQ(test, orphan, taken);
+	kgni_dgram_told(t.a->nic, orphan, false);
+	KUNIT_EXPECT_EQ(test, probe(t.a, 0, &p), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, probe(t.a, 0, &p), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, t.a->nic->dgram_orphans, 0);
+	KUNIT_EXPECT_EQ(test, t.a->nic->dgram_count, 0);
 }
 
 /* A datagram posted with an id goes by it, one without by none. */
@@ -499,11 +553,11 @@ static void ids(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, post_with_id(t.a, 1, 0x1234567890), 0);
 	KUNIT_EXPECT_EQ(test, post_wild(t.a, 2, "unnamed"), 0);
 	expect_none(test, t.a, 1);
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), GNI_RC_SUCCESS);
 	state.id = 0x1234567891;
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), GNI_RC_NO_MATCH);
 	state.ep = 2;
-	KUNIT_EXPECT_EQ(test, kgni_dgram_test(t.a->nic, &state), GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, told_test(t.a->nic, &state), GNI_RC_NO_MATCH);
 	KUNIT_EXPECT_EQ(test, cancel(t.a, 1, 0), GNI_RC_NO_MATCH);
 	KUNIT_EXPECT_EQ(test, kgni_dgram_cancel(t.a->nic, &c), GNI_RC_NO_MATCH);
 	c.id = 0x1234567890;
@@ -677,14 +731,14 @@ static long wait_test(void *arg)
 {
 	struct waiter *w = arg;
 
-	return kgni_dgram_test(w->f->nic, &w->test);
+	return told_test(w->f->nic, &w->test);
 }
 
 static long wait_probe(void *arg)
 {
 	struct waiter *w = arg;
 
-	return kgni_dgram_probe(w->f->nic, &w->probe);
+	return told_probe(w->f->nic, &w->probe);
 }
 
 static struct waiter *waiter(struct kunit *test, struct kgni_file *f, u64 timeout_ms)
@@ -839,7 +893,7 @@ static long talk(void *arg)
 			cancel(me->f, 1, i % 10 > 4 ? KGNI_DGRAM_EP_GONE : 0);
 		}
 		t = (struct kgni_ioc_dgram_test) { .ep = 1, .timeout_ms = 5 };
-		rc = kgni_dgram_test(me->f->nic, &t);
+		rc = told_test(me->f->nic, &t);
 		if (rc == GNI_RC_TIMEOUT)
 			cancel(me->f, 1, KGNI_DGRAM_EP_GONE);
 		if (rc == GNI_RC_TIMEOUT || rc == GNI_RC_NO_MATCH)
@@ -893,6 +947,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(probe_by_id),
 	KUNIT_CASE(orphans),
 	KUNIT_CASE(finished_orphan),
+	KUNIT_CASE(end_that_is_not_told),
 	KUNIT_CASE(not_more_orphans_than_so_many),
 	KUNIT_CASE(woken_by_a_match),
 	KUNIT_CASE(woken_by_a_cancel),

@@ -147,6 +147,15 @@ struct kgni_file *kgt_open(struct kunit *test, struct kgni_device *dev)
 	return f;
 }
 
+long kgt_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
+{
+	long rc = kgni_nic_attach(f, arg);
+
+	if (!rc)
+		kgni_nic_attach_end(f, true);
+	return rc;
+}
+
 struct kgni_file *kgt_attach(struct kunit *test, struct kgni_device *dev, u32 inst_id,
 			     u32 cookie, u32 modes)
 {
@@ -158,7 +167,7 @@ struct kgni_file *kgt_attach(struct kunit *test, struct kgni_device *dev, u32 in
 	};
 	struct kgni_file *f = kgt_open(test, dev);
 
-	KUNIT_ASSERT_EQ(test, kgni_nic_attach(f, &arg), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgt_nic_attach(f, &arg), GNI_RC_SUCCESS);
 	return f;
 }
 

@@ -33,6 +33,8 @@ struct kgni_device *kgt_device(struct kunit *test, u32 pe);
 struct kgni_file *kgt_open(struct kunit *test, struct kgni_device *dev);
 void kgt_close(struct kgni_file *f);
 
+/* KGNI_IOC_ATTACH of a caller that has its answer. */
+long kgt_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
 /* Open and attach, with GNI_FIND_ALLOC_PTAG. */
 struct kgni_file *kgt_attach(struct kunit *test, struct kgni_device *dev, u32 inst_id,
 			     u32 cookie, u32 modes);

@@ -19,7 +19,7 @@ static void attach(struct kunit *test)
 	struct kgni_file *f = kgt_open(test, dev);
 	struct kgni_ioc_attach a = args();
 
-	KUNIT_ASSERT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_SUCCESS);
 	KUNIT_ASSERT_NOT_NULL(test, f->nic);
 	KUNIT_EXPECT_EQ(test, a.pe, KGT_PE);
 	KUNIT_EXPECT_EQ(test, a.ptag, GNI_PTAG_USER_START);
@@ -36,7 +36,7 @@ static void attach_twice(struct kunit *test)
 	struct kgni_ioc_attach a = args();
 	struct kgni_nic *nic = f->nic;
 
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_INVALID_STATE);
 	KUNIT_EXPECT_PTR_EQ(test, f->nic, nic);
 	KUNIT_EXPECT_EQ(test, nic->job->refs, 1);
 }
@@ -71,12 +71,12 @@ static void refused(struct kunit *test)
 
 	a.ptag = 50;
 	a.cookie++;
-	KUNIT_ASSERT_EQ(test, kgni_nic_attach(other, &a), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgt_nic_attach(other, &a), GNI_RC_SUCCESS);
 	a = args();
 	a.ptag = r->ptag;
 	a.reserved = r->reserved;
 	f->writable = !r->read_only;
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), r->rc);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), r->rc);
 	KUNIT_EXPECT_NULL(test, f->nic);
 	KUNIT_EXPECT_EQ(test, other->nic->job->refs, 1);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->used[KGNI_RES_FMA]), 1);
@@ -92,19 +92,19 @@ static void fma_descriptors(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, atomic_read(used), 1);
 	atomic_set(used, 512);
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_ERROR_RESOURCE);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_ERROR_RESOURCE);
 	KUNIT_EXPECT_NULL(test, f->nic);
 	KUNIT_EXPECT_EQ(test, first->nic->job->refs, 1);
 	/* Who shares one needs none. */
 	a = args();
 	a.modes |= GNI_CDM_MODE_FMA_SHARED;
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_read(used), 512);
 	kgt_close(f);
 	KUNIT_EXPECT_EQ(test, atomic_read(used), 512);
 	atomic_set(used, 511);
 	a = args();
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_read(used), 512);
 	atomic_set(used, 2);
 	KUNIT_EXPECT_EQ(test, atomic_read(&dev->used[KGNI_RES_FMA]), 2);
@@ -118,7 +118,7 @@ static void no_descriptor_no_job(struct kunit *test)
 	struct kgni_ioc_attach a = args();
 
 	atomic_set(&dev->used[KGNI_RES_FMA], 2048);
-	KUNIT_EXPECT_EQ(test, kgni_nic_attach(f, &a), GNI_RC_ERROR_RESOURCE);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(f, &a), GNI_RC_ERROR_RESOURCE);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->jobs));
 	atomic_set(&dev->used[KGNI_RES_FMA], 0);
 }
