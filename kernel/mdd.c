@@ -299,7 +299,7 @@ static long kgni_mdd_pin_segments(struct kgni_mdd *mdd, const struct kgni_ioc_me
 	if (!seg)
 		return -ENOMEM;
 	if (copy_from_user(seg, u64_to_user_ptr(arg->addr), arg->segments * sizeof(*seg))) {
-		rc = GNI_RC_INVALID_PARAM;
+		rc = -EFAULT;
 		goto free;
 	}
 	mdd->addr = offset_in_page(seg[0].addr);
