@@ -88,7 +88,8 @@ add_base()
 	install -m 644 "$VM_SRC/guest-run.sh" "$root/vm/guest-run.sh"
 }
 
-# Kernel modules with what they depend on, kgni.ko, and kgni_test.ko if it is built.
+# Kernel modules with what they depend on, kgni.ko, and kgni_test.ko if it is built,
+# without debug information: it makes up most of them, and of the time to load them.
 add_modules()
 {
 	local moddir=lib/modules/$kver name path
@@ -102,7 +103,7 @@ add_modules()
 		install -D -m 644 "$path" "$root${path#"$kdir"}"
 	done
 	for path in "$BUILD/kmod/$kver/kgni.ko" "$BUILD/kunit/$kver/kgni_test.ko"; do
-		[ ! -e "$path" ] || cp "$path" "$root/$moddir/extra/"
+		[ ! -e "$path" ] || strip -g -o "$root/$moddir/extra/${path##*/}" "$path"
 	done
 	/sbin/depmod -b "$root" "$kver"
 }
