@@ -9,22 +9,41 @@
 #include <linux/mm.h>
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
+/* This one does not include what it needs. */
+#include <linux/fault-inject.h>
 
 #include "kgni.h"
+
+#ifdef CONFIG_FAULT_INJECTION
+/* All zeros: pins fail where a test asks for it by /proc/thread-self/fail-nth only. */
+static struct fault_attr kgni_fail_pin;
+#define kgni_pin_fails()	should_fail(&kgni_fail_pin, 1)
+#else
+#define kgni_pin_fails()	false
+#endif
+
+static int kgni_pin_some(u64 addr, int n, unsigned int flags, struct page **pages)
+{
+	int got;
+
+	if (kgni_pin_fails())
+		return -ENOMEM;
+	got = pin_user_pages_fast(addr, n, flags | FOLL_LONGTERM, pages);
+	return got ? got : -EFAULT;
+}
 
 static long kgni_pin(u64 addr, unsigned long n, unsigned int flags, struct page **pages)
 {
 	unsigned long done = 0;
-	long got;
+	int got;
 
 	while (done < n) {
 		int batch = min_t(unsigned long, n - done, INT_MAX);
 
-		got = pin_user_pages_fast(addr + (done << PAGE_SHIFT), batch,
-					  flags | FOLL_LONGTERM, pages + done);
-		if (got <= 0) {
+		got = kgni_pin_some(addr + (done << PAGE_SHIFT), batch, flags, pages + done);
+		if (got < 0) {
 			unpin_user_pages(pages, done);
-			return got ? got : -EFAULT;
+			return got;
 		}
 		done += got;
 		cond_resched();
