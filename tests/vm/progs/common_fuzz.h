@@ -176,7 +176,10 @@ struct ring {
 
 struct own_mem {
 	int fd;
+	uint32_t flags;
 	struct kgni_mem_handle mh;
+	uint64_t addr;
+	uint64_t len;
 };
 
 struct own_cq {

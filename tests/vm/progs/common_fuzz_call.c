@@ -242,31 +242,75 @@ static void fill_segments(struct kgni_ioc_mem_register *p)
 	p->segments = one_in(16) ? mostly(70000) : 1 + below(ARRAY_SIZE(segments));
 }
 
-/* Clones and updates name a registration that is there; reserved ones begin empty. */
-static void fill_kind(struct kgni_ioc_mem_register *p)
+/* A registration of this process, with @flag if there is one. */
+static struct own_mem some_own(uint32_t flag)
 {
-	p->handle = one_in(4) ? some_handle(0).mh : own_mem[below(OWN)].mh;
+	unsigned int start = below(OWN), i;
+
+	for (i = 0; i < OWN; i++)
+		if (own_mem[(start + i) % OWN].flags & flag)
+			return own_mem[(start + i) % OWN];
+	return own_mem[start];
+}
+
+/* A part of a registration that is there, by its own file. */
+static void fill_part(struct kgni_ioc_mem_register *p, const struct own_mem *m, int *fd)
+{
+	uint32_t pages = (uint32_t)(m->len / PAGE);
+
+	p->handle = m->mh;
+	*fd = m->fd;
+	p->segments = 0;
+	p->addr = m->addr;
+	p->length = m->len;
+	if (pages > 1 && !one_in(4)) {
+		p->addr += below(pages) * PAGE;
+		p->length = one_in(8) ? some_length(m->len) : (1 + below(4)) * PAGE;
+	}
+}
+
+static void fill_clone(struct kgni_ioc_mem_register *p, int *fd)
+{
+	struct own_mem m = some_own(~0U);
+
+	fill_part(p, &m, fd);
+	p->flags |= GNI_MEM_MDD_CLONE;
+}
+
+static void fill_update(struct kgni_ioc_mem_register *p, int *fd)
+{
+	struct own_mem m = some_own(GNI_MEM_RESERVE_REGION);
+
+	fill_part(p, &m, fd);
+	p->cq = one_in(8) ? below(4) : 0;
+	p->flags = GNI_MEM_UPDATE_REGION | (m.flags & GNI_MEM_READ_ONLY);
+}
+
+/* Clones and updates name a registration that is there; reserved ones begin empty. */
+static void fill_kind(struct kgni_ioc_mem_register *p, int *fd)
+{
 	switch (below(6)) {
 	case 0:
-		p->flags |= GNI_MEM_MDD_CLONE;
+		fill_clone(p, fd);
 		break;
 	case 1:
 		p->flags |= GNI_MEM_RESERVE_REGION;
 		break;
 	case 2:
-		p->flags |= GNI_MEM_UPDATE_REGION;
-		break;
 	case 3:
+		fill_update(p, fd);
+		break;
+	case 4:
 		p->flags |= GNI_MEM_PHYS_SEGMENTS;
 		break;
 	}
-	if (one_in(2)) {
+	if (one_in(3)) {
 		p->flags |= GNI_MEM_USE_VMDH;
 		p->vmdh_index = one_in(2) ? mostly(4) : ~0U;
 	}
 }
 
-static void fill_register(struct kgni_ioc_mem_register *p)
+static void fill_register(struct kgni_ioc_mem_register *p, int *fd)
 {
 	static const uint32_t flags[] = {
 		GNI_MEM_READWRITE, GNI_MEM_READ_ONLY, GNI_MEM_READ_ONLY | GNI_MEM_PI_FLUSH,
@@ -290,8 +334,8 @@ static void fill_register(struct kgni_ioc_mem_register *p)
 	}
 	if (one_in(8))
 		fill_segments(p);
-	if (one_in(4))
-		fill_kind(p);
+	if (one_in(3))
+		fill_kind(p, fd);
 }
 
 static void fill_deregister(struct kgni_ioc_mem_deregister *p, int *fd)
@@ -384,7 +428,7 @@ static void fill_arg(unsigned long cmd, union arg *arg, int *fd)
 		fill_chain(&arg->chain, file_pe(*fd));
 		break;
 	case KGNI_IOC_MEM_REGISTER:
-		fill_register(&arg->mem_register);
+		fill_register(&arg->mem_register, fd);
 		break;
 	case KGNI_IOC_MEM_NEXT:
 		if (!one_in(4))
@@ -489,7 +533,7 @@ static void note_register(int fd, const struct kgni_ioc_mem_register *r)
 		.mh = r->handle, .addr = r->addr, .len = r->length, .pe = info.pe,
 		.cookie = self.cookie,
 	};
-	own_mem[below(OWN)] = (struct own_mem){ fd, r->handle };
+	own_mem[below(OWN)] = (struct own_mem){ fd, r->flags, r->handle, r->addr, r->length };
 }
 
 static void note_cq(int fd, const struct kgni_ioc_cq_create *c)
@@ -579,8 +623,8 @@ static void setup_device(unsigned int device)
 	char path[32];
 	union arg arg = { .attach = { .inst_id = 1 + below(2), .ptag = GNI_FIND_ALLOC_PTAG,
 				      .cookie = self.cookie } };
+	int fd, any;
 	unsigned int i;
-	int fd;
 
 	snprintf(path, sizeof(path), KGNI_DEVICE_PATH, device);
 	fd = open(path, O_RDWR | O_CLOEXEC);
@@ -593,7 +637,7 @@ static void setup_device(unsigned int device)
 	make_call(fd, KGNI_IOC_CQ_CREATE, &arg, &arg);
 	for (i = 0; i < 2; i++) {
 		arg = (union arg){ 0 };
-		fill_register(&arg.mem_register);
+		fill_register(&arg.mem_register, &any);
 		arg.mem_register.cq = 1;
 		make_call(fd, KGNI_IOC_MEM_REGISTER, &arg, &arg);
 	}

@@ -187,6 +187,30 @@ static void side_clone(unsigned int side)
 	z.rc[side] = ioctl(z.a, KGNI_IOC_MEM_REGISTER, &z.reg);
 }
 
+/* A reserved region without pages yet. */
+static void prepare_reserved(void)
+{
+	z.mh = raw_mem_open(z.a, z.mem, MEM, GNI_MEM_RESERVE_REGION, 0);
+	z.other_mh = raw_mem_open(z.b, z.other, MEM, 0, 0);
+}
+
+/* Its pages come one after the other, while they are used and go. */
+static void side_update(unsigned int side)
+{
+	struct kgni_ioc_mem_register r;
+	unsigned int i;
+
+	for (i = 0; i < MEM / PAGE; i += 1 + below(6)) {
+		r = (struct kgni_ioc_mem_register){
+			.addr = (uint64_t)z.mem + i * PAGE, .length = PAGE, .handle = z.mh,
+			.flags = GNI_MEM_UPDATE_REGION, .vmdh_index = ~0U,
+		};
+		z.rc[side] = ioctl(z.a, KGNI_IOC_MEM_REGISTER, &r);
+		ok(z.rc[side] == GNI_RC_SUCCESS || z.rc[side] == GNI_RC_INVALID_PARAM,
+		   "update: %d", z.rc[side]);
+	}
+}
+
 static void side_chain(unsigned int side)
 {
 	struct kgni_ioc_post posts[3];
@@ -633,7 +657,7 @@ static void side_fork(unsigned int side)
 		reap(pid);
 }
 
-static void verify_fork(void)
+static void verify_end(void)
 {
 	side_deregister(0);
 	release_target();
@@ -652,6 +676,10 @@ static const struct race {
 	  { side_deregister_and_mark, side_posts, side_posts }, verify_deregister, 1 },
 	{ "deregister, chain", prepare_target,
 	  { side_deregister_and_mark, side_chain, side_chain }, verify_deregister, 1 },
+	{ "deregister, update, post", prepare_reserved,
+	  { side_deregister_and_mark, side_update, side_posts }, verify_deregister, 1 },
+	{ "update, update, post", prepare_reserved,
+	  { side_update, side_update, side_posts }, verify_end, 1 },
 	{ "deregister, clone, post", prepare_target,
 	  { side_deregister_and_mark, side_clone, side_posts }, verify_clone, 1 },
 	{ "destroy, notify, post", prepare_waiter,
@@ -687,7 +715,7 @@ static const struct race {
 	{ "kill, post", prepare_victim,
 	  { side_kill, side_posts, side_posts }, verify_deregister, 4 },
 	{ "fork, post", prepare_target,
-	  { side_fork, side_posts, side_posts }, verify_fork, 4 },
+	  { side_fork, side_posts, side_posts }, verify_end, 4 },
 };
 
 unsigned int race_count(void)
