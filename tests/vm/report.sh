@@ -73,7 +73,8 @@ begin_test()
 }
 
 # race_message TEXT: takes the lines of a data race's report. The kernel's own
-# races are not ours to judge: it counts only with a function of kgni in it.
+# races are not ours to judge: it counts only with a function of kgni in one of its
+# stacks. What an interrupt happened to interrupt is no part of that.
 race_message()
 {
 	local text=$1
@@ -82,12 +83,19 @@ race_message()
 	if [[ $text == "BUG: KCSAN: "* ]]; then
 		end_race
 		race=("$text")
+		race_is_ours=
+		interrupted=
 	elif [ ${#race[@]} = 0 ]; then
 		return 1
 	elif [[ $text == ======* ]]; then
 		end_race
 	elif [[ $text =~ $kcsan_lines ]]; then
 		race+=("$text")
+		case $text in
+		"") interrupted= ;;
+		" asm_"*) interrupted=1 ;;
+		" "*"[kgni"*) [ -n "$interrupted" ] || race_is_ours=1 ;;
+		esac
 	else
 		return 1
 	fi
@@ -96,7 +104,7 @@ race_message()
 end_race()
 {
 	[ ${#race[@]} -gt 0 ] || return 0
-	if [[ ${race[*]} == *"[kgni"* ]]; then
+	if [ -n "$race_is_ours" ]; then
 		bad_messages+=("${race[@]}")
 	else
 		races=$((races + 1))
