@@ -382,7 +382,7 @@ static void storm_round(uint32_t *seed, unsigned int round)
 	/* Some rounds are over before anybody is set up. */
 	if (round % 8)
 		take(3);
-	for (i = rnd(seed) % 25; i; i--)
+	for (i = rnd(seed) % 25 * time_scale(); i; i--)
 		nap();
 	for (i = 0; i < VICTIMS; i++) {
 		kill(pid[i], SIGKILL);
