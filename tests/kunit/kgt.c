@@ -262,6 +262,52 @@ unsigned long kgt_user(struct kunit *test, size_t size, unsigned long prot)
 	return u->addr;
 }
 
+void kgt_unmap(unsigned long addr, size_t size)
+{
+	kgt_mm_begin();
+	vm_munmap(addr, size);
+	kgt_mm_end();
+}
+
+void kgt_remap(struct kunit *test, unsigned long addr, size_t size, unsigned long prot)
+{
+	unsigned long at;
+
+	kgt_mm_begin();
+	at = vm_mmap(NULL, addr, size, prot, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, 0);
+	kgt_mm_end();
+	KUNIT_ASSERT_EQ(test, at, addr);
+}
+
+u8 kgt_peek(unsigned long addr)
+{
+	u8 byte = 0;
+	int rc;
+
+	kgt_mm_begin();
+	rc = get_user(byte, (u8 __user *)addr);
+	kgt_mm_end();
+	return rc ? 0xee : byte;
+}
+
+void kgt_poke(unsigned long addr, u8 byte)
+{
+	kgt_mm_begin();
+	if (put_user(byte, (u8 __user *)addr))
+		pr_err("kgt: user memory at 0x%lx is gone\n", addr);
+	kgt_mm_end();
+}
+
+long kgt_register(struct kgni_file *f, struct kgni_ioc_mem_register *arg)
+{
+	long rc;
+
+	kgt_mm_begin();
+	rc = kgni_mdd_register(f->nic, arg);
+	kgt_mm_end();
+	return rc;
+}
+
 static int kgt_cred_init(struct kunit_resource *res, void *context)
 {
 	kuid_t uid = KUIDT_INIT(*(uid_t *)context);

@@ -76,6 +76,13 @@ u64 kgt_differ(const struct kgt_mem *m, u64 from, u64 to, u8 seed);
 
 /* User memory: a private mapping in the address space of who loads the module. */
 unsigned long kgt_user(struct kunit *test, size_t size, unsigned long prot);
+void kgt_unmap(unsigned long addr, size_t size);
+/* A new mapping in place of what is there. */
+void kgt_remap(struct kunit *test, unsigned long addr, size_t size, unsigned long prot);
+u8 kgt_peek(unsigned long addr);
+void kgt_poke(unsigned long addr, u8 byte);
+/* KGNI_IOC_MEM_REGISTER of user memory. */
+long kgt_register(struct kgni_file *f, struct kgni_ioc_mem_register *arg);
 /* Between these two user memory is at hand. No assertions there. */
 void kgt_mm_begin(void);
 void kgt_mm_end(void);

@@ -567,23 +567,6 @@ static void words_are_not_torn(struct kunit *test)
 
 /* --- user memory ----------------------------------------------------------- */
 
-static long register_user(struct kgni_file *f, struct kgni_ioc_mem_register *arg)
-{
-	long rc;
-
-	kgt_mm_begin();
-	rc = kgni_mdd_register(f->nic, arg);
-	kgt_mm_end();
-	return rc;
-}
-
-static void unmap_user(unsigned long addr, size_t size)
-{
-	kgt_mm_begin();
-	vm_munmap(addr, size);
-	kgt_mm_end();
-}
-
 #define RW	(PROT_READ | PROT_WRITE)
 
 /* Three pages are mapped with @prot, then a field is changed. */
@@ -655,8 +638,8 @@ static void register_memory(struct kunit *test)
 	if (r->empty)
 		arg.length = 0;
 	if (r->hole)
-		unmap_user(user + P, P);
-	KUNIT_ASSERT_EQ(test, register_user(f, &arg), r->rc);
+		kgt_unmap(user + P, P);
+	KUNIT_ASSERT_EQ(test, kgt_register(f, &arg), r->rc);
 	if (r->rc) {
 		KUNIT_EXPECT_TRUE(test, xa_empty(&f->nic->job->mdds));
 		KUNIT_EXPECT_EQ(test, atomic_read(&f->nic->job->used[KGNI_RES_MDD]), 0);
@@ -670,25 +653,6 @@ static void register_memory(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kgni_mdd_deregister(f->nic, &arg.handle), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_NULL(test, mdd->pages);
 	kgni_mdd_put(mdd);
-}
-
-static u8 user_byte(unsigned long addr)
-{
-	u8 byte = 0;
-	int rc;
-
-	kgt_mm_begin();
-	rc = get_user(byte, (u8 __user *)addr);
-	kgt_mm_end();
-	return rc ? 0xee : byte;
-}
-
-static void set_user_byte(unsigned long addr, u8 byte)
-{
-	kgt_mm_begin();
-	if (put_user(byte, (u8 __user *)addr))
-		pr_err("kgt: user memory at 0x%lx is gone\n", addr);
-	kgt_mm_end();
 }
 
 static const u32 region_flags[] = { GNI_MEM_READWRITE, GNI_MEM_READ_ONLY };
@@ -712,16 +676,16 @@ static void driver_and_user_see_one_memory(struct kunit *test)
 	u8 byte = 0x77;
 	u8 *at;
 
-	KUNIT_ASSERT_EQ(test, register_user(f, &arg), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgt_register(f, &arg), GNI_RC_SUCCESS);
 	mdd = kgni_mdd_find(f->nic->job, &arg.handle);
 	KUNIT_ASSERT_NOT_NULL(test, mdd);
-	set_user_byte(user + P + 3, 0x55);
+	kgt_poke(user + P + 3, 0x55);
 	at = kgni_mdd_map(mdd, user + P + 3);
 	KUNIT_EXPECT_EQ(test, *at, 0x55);
 	kunmap_local(at);
 	kgni_mdd_write(mdd, user + P - 1, &byte, 1);
-	KUNIT_EXPECT_EQ(test, user_byte(user + P - 1), 0x77);
-	KUNIT_EXPECT_EQ(test, user_byte(user + P), 0);
+	KUNIT_EXPECT_EQ(test, kgt_peek(user + P - 1), 0x77);
+	KUNIT_EXPECT_EQ(test, kgt_peek(user + P), 0);
 	kgni_mdd_put(mdd);
 }
 
@@ -734,9 +698,9 @@ static void outlives_its_mapping(struct kunit *test)
 	struct kgni_mdd *mdd;
 	u8 *at;
 
-	set_user_byte(user + 9, 0x99);
-	KUNIT_ASSERT_EQ(test, register_user(f, &arg), GNI_RC_SUCCESS);
-	unmap_user(user, P);
+	kgt_poke(user + 9, 0x99);
+	KUNIT_ASSERT_EQ(test, kgt_register(f, &arg), GNI_RC_SUCCESS);
+	kgt_unmap(user, P);
 	mdd = kgni_mdd_find(f->nic->job, &arg.handle);
 	KUNIT_ASSERT_NOT_NULL(test, mdd);
 	at = kgni_mdd_map(mdd, user + 9);
@@ -755,11 +719,11 @@ static void no_mdh_left(struct kunit *test)
 
 	for (i = 1; i <= KGNI_MH_MDH_MAX; i++)
 		KUNIT_ASSERT_EQ(test, xa_reserve(&job->mdds, i, GFP_KERNEL), 0);
-	KUNIT_EXPECT_EQ(test, register_user(f, &arg), GNI_RC_ERROR_RESOURCE);
+	KUNIT_EXPECT_EQ(test, kgt_register(f, &arg), GNI_RC_ERROR_RESOURCE);
 	KUNIT_EXPECT_EQ(test, atomic_read(&job->used[KGNI_RES_MDD]), 0);
 	KUNIT_EXPECT_TRUE(test, list_empty(&f->nic->mdds));
 	xa_release(&job->mdds, 77);
-	KUNIT_EXPECT_EQ(test, register_user(f, &arg), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_register(f, &arg), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, arg.handle.qword1 >> 52, 77);
 	for (i = 1; i <= KGNI_MH_MDH_MAX; i++)
 		xa_release(&job->mdds, i);
@@ -772,7 +736,7 @@ static void no_registration_left(struct kunit *test)
 	struct kgni_job *job = f->nic->job;
 
 	atomic_set(&job->used[KGNI_RES_MDD], KGNI_MH_MDH_MAX);
-	KUNIT_EXPECT_EQ(test, register_user(f, &arg), GNI_RC_ERROR_RESOURCE);
+	KUNIT_EXPECT_EQ(test, kgt_register(f, &arg), GNI_RC_ERROR_RESOURCE);
 	KUNIT_EXPECT_TRUE(test, xa_empty(&job->mdds));
 	atomic_set(&job->used[KGNI_RES_MDD], 0);
 }
@@ -789,13 +753,13 @@ static void no_locked_memory_left(struct kunit *test)
 
 	rlim->rlim_cur = (base + 3) << PAGE_SHIFT;
 	old = override_creds(alice);
-	rc = register_user(f, &arg);
+	rc = kgt_register(f, &arg);
 	revert_creds(old);
 	KUNIT_EXPECT_EQ(test, rc, GNI_RC_ERROR_RESOURCE);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&current_user()->locked_vm), base);
 	rlim->rlim_cur = (base + 4) << PAGE_SHIFT;
 	old = override_creds(alice);
-	rc = register_user(f, &arg);
+	rc = kgt_register(f, &arg);
 	revert_creds(old);
 	KUNIT_EXPECT_EQ(test, rc, GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, atomic_long_read(&current_user()->locked_vm), base + 4);
