@@ -8,131 +8,10 @@
 
 #include "kgt.h"
 #include "kgt_amo.h"
+#include "kgt_scene.h"
 #include "../../kernel/fma.c"
 
-#define PAGES	3
-#define BYTES	(PAGES * PAGE_SIZE)
-#define LENGTH	64
-
-#define SRC_EVENT	kgni_cqe_post(0xabcdef, 0x1234567)
-#define REMOTE_EVENT	0xfeedbeefU
-#define FLAG		0x0123456789abcdefULL
-#define FLAG_OFFSET	(BYTES - 8)
-#define CQWRITE		0x123456789abcULL
-
-/* One of each. */
-enum kind { RDMA_PUT, RDMA_GET, PUT, PUT_FLAG, GET, FETCH, AMO, CQW, KINDS };
-
-#define ALL	(BIT(KINDS) - 1)
-#define NEEDS_LOCAL	(BIT(RDMA_PUT) | BIT(RDMA_GET) | BIT(GET) | BIT(FETCH))
-#define MEMORY	(ALL & ~BIT(CQW))
-#define WRITES	(MEMORY & ~(BIT(RDMA_GET) | BIT(GET)))
-
-static const struct {
-	const char *name;
-	u32 type, amo_cmd;
-} kinds[KINDS] = {
-	[RDMA_PUT] = { "RDMA put", KGNI_POST_RDMA_PUT },
-	[RDMA_GET] = { "RDMA get", KGNI_POST_RDMA_GET },
-	[PUT] = { "put", KGNI_POST_FMA_PUT },
-	[PUT_FLAG] = { "put with flag", KGNI_POST_FMA_PUT_W_SYNCFLAG },
-	[GET] = { "get", KGNI_POST_FMA_GET },
-	[FETCH] = { "fetching AMO", KGNI_POST_AMO, GNI_FMA_ATOMIC_FXOR },
-	[AMO] = { "AMO", KGNI_POST_AMO, GNI_FMA_ATOMIC_XOR },
-	[CQW] = { "CQ write", KGNI_POST_CQWRITE },
-};
-
-static void kind_desc(const enum kind *k, char *desc)
-{
-	strscpy(desc, kinds[*k].name, KUNIT_PARAM_DESC_SIZE);
-}
-
-static const enum kind each_kind[] = {
-	RDMA_PUT, RDMA_GET, PUT, PUT_FLAG, GET, FETCH, AMO, CQW,
-};
-
-KUNIT_ARRAY_PARAM(kind, each_kind, kind_desc);
-
-/* Two attachments of one job on two devices, with memory and queues. */
-struct scene {
-	struct kunit *test;
-	struct kgni_file *f, *peer;
-	struct kgni_cq *src, *dst;
-	struct kgt_mem *local, *remote;
-	unsigned long user;	/* what a put reads: zeros */
-	struct kgni_ioc_post post;
-};
-
-enum { NO_CQ = 1, DUAL = 2, FOREIGN = 4 };
-
-static struct scene *scene(struct kunit *test, u32 how, u32 local_flags, u32 remote_flags)
-{
-	struct scene *s = kunit_kzalloc(test, sizeof(*s), GFP_KERNEL);
-
-	KUNIT_ASSERT_NOT_NULL(test, s);
-	s->test = test;
-	s->f = kgt_attach(test, kgt_device(test, KGT_PE), 1, KGT_COOKIE,
-			  how & DUAL ? GNI_CDM_MODE_DUAL_EVENTS : 0);
-	s->peer = kgt_attach(test, kgt_device(test, KGT_PE + 1), 2,
-			     KGT_COOKIE + !!(how & FOREIGN), 0);
-	s->src = kgt_cq(test, s->f, 16, 0);
-	s->dst = kgt_cq(test, s->peer, 16, 0);
-	s->local = kgt_mem(test, s->f, PAGES, local_flags, NULL);
-	s->remote = kgt_mem(test, s->peer, PAGES, remote_flags, how & NO_CQ ? NULL : s->dst);
-	s->user = kgt_user(test, BYTES, PROT_READ | PROT_WRITE);
-	kgt_fill(s->local, 1);
-	kgt_fill(s->remote, 2);
-	return s;
-}
-
-/* A post of a kind that is right in every way. */
-static void compose(struct scene *s, enum kind k)
-{
-	bool from_user = k == PUT || k == PUT_FLAG;
-
-	s->post = (struct kgni_ioc_post) {
-		.type = kinds[k].type,
-		.cq_mode = KGNI_CQMODE_GLOBAL | KGNI_CQMODE_REMOTE,
-		.src_cq = s->src->id,
-		.src_event = SRC_EVENT,
-		.remote_event = REMOTE_EVENT,
-		.remote_pe = KGT_PE + 1,
-		.local_addr = from_user ? s->user : s->local->base,
-		.local = s->local->handle,
-		.remote_addr = s->remote->base,
-		.remote = s->remote->handle,
-		.length = LENGTH,
-		.sync_addr = s->remote->base + FLAG_OFFSET,
-		.sync_value = FLAG,
-		.amo_cmd = kinds[k].amo_cmd,
-		.operand = { U64_MAX },
-		.cqwrite_value = CQWRITE,
-	};
-}
-
-static long run(struct scene *s)
-{
-	long rc;
-
-	kgt_mm_begin();
-	rc = kgni_post(s->f->nic, &s->post);
-	kgt_mm_end();
-	return rc;
-}
-
-static u64 source_event(const struct scene *s, enum kgni_cqe_status status)
-{
-	bool bte = s->post.type <= KGNI_POST_RDMA_GET;
-
-	return kgni_cqe_done(s->post.src_event, bte ? KGNI_CQE_BTE : KGNI_CQE_FMA, status);
-}
-
-static u64 remote_event(const struct scene *s)
-{
-	bool cqwrite = s->post.type == KGNI_POST_CQWRITE;
-
-	return kgni_cqe_remote(cqwrite ? CQWRITE : REMOTE_EVENT, s->post.type, KGNI_CQE_POST);
-}
+KUNIT_ARRAY_PARAM(kind, kgt_each_kind, kgt_kind_desc);
 
 /* --- how posts fail -------------------------------------------------------- */
 
@@ -167,12 +46,18 @@ static const struct mistake {
 	{ "no such source queue", ALL, GNI_RC_INVALID_PARAM, SET(src_cq, 99) },
 	{ "length 0", MEMORY & ~(BIT(PUT) | BIT(PUT_FLAG)), GNI_RC_INVALID_PARAM, SET(length, 0) },
 	{ "remote range that wraps", MEMORY, GNI_RC_INVALID_PARAM, SET(remote_addr, U64_MAX - 7) },
-	{ "no such command", BIT(FETCH) | BIT(AMO), GNI_RC_INVALID_PARAM, SET(amo_cmd, 0x40) },
+	{ "no such command", BIT(FETCH) | BIT(AMO) | BIT(FETCH_FLAG), GNI_RC_INVALID_PARAM,
+	  SET(amo_cmd, 0x40) },
+	{ "AMO that fetches nothing", BIT(FETCH_FLAG), GNI_RC_INVALID_PARAM,
+	  SET(amo_cmd, GNI_FMA_ATOMIC_XOR) },
+	{ "response longer than a line", FLAGGED, GNI_RC_INVALID_PARAM, SET(length, LENGTH) },
+	{ "response over a line's end", FLAGGED, GNI_RC_ALIGNMENT_ERROR, ADD(local_addr, 32) },
 	{ "remote address + 1", MEMORY & ~(BIT(RDMA_PUT) | BIT(PUT) | BIT(PUT_FLAG)),
 	  GNI_RC_ALIGNMENT_ERROR, ADD(remote_addr, 1) },
 	{ "length + 2", MEMORY & ~(BIT(RDMA_PUT) | BIT(PUT) | BIT(PUT_FLAG)),
 	  GNI_RC_ALIGNMENT_ERROR, ADD(length, 2) },
-	{ "local address + 4", BIT(FETCH), GNI_RC_ALIGNMENT_ERROR, ADD(local_addr, 4) },
+	{ "local address + 4", BIT(FETCH) | BIT(FETCH_FLAG), GNI_RC_ALIGNMENT_ERROR,
+	  ADD(local_addr, 4) },
 	{ "flag address + 4", BIT(PUT_FLAG), GNI_RC_ALIGNMENT_ERROR, ADD(sync_addr, -4) },
 	{ "no such local handle", NEEDS_LOCAL, GNI_RC_INVALID_PARAM,
 	  ADD(local.qword1, 5ULL << 52) },
@@ -180,12 +65,12 @@ static const struct mistake {
 	{ "no local handle", NEEDS_LOCAL, GNI_RC_INVALID_PARAM, SET(local.qword1, 0) },
 	{ "local range behind", NEEDS_LOCAL, GNI_RC_INVALID_PARAM, ADD(local_addr, BYTES),
 	  .no_rest = true },
-	{ "local range half behind", NEEDS_LOCAL, GNI_RC_INVALID_PARAM, ADD(local_addr, BYTES - 8),
+	{ "local range half behind", NEEDS_LOCAL & ~FLAGGED, GNI_RC_INVALID_PARAM,
+	  ADD(local_addr, BYTES - 8), .no_rest = true },
+	{ "local range before", NEEDS_LOCAL & ~FLAGGED, GNI_RC_INVALID_PARAM, ADD(local_addr, -8),
 	  .no_rest = true },
-	{ "local range before", NEEDS_LOCAL, GNI_RC_INVALID_PARAM, ADD(local_addr, -8),
-	  .no_rest = true },
-	{ "local range that wraps", NEEDS_LOCAL, GNI_RC_INVALID_PARAM, SET(local_addr, -8ULL),
-	  .no_rest = true },
+	{ "local range that wraps", NEEDS_LOCAL & ~FLAGGED, GNI_RC_INVALID_PARAM,
+	  SET(local_addr, -8ULL), .no_rest = true },
 	{ "local side read-only", NEEDS_LOCAL & ~BIT(RDMA_PUT), GNI_RC_PERMISSION_ERROR,
 	  .local_flags = GNI_MEM_READ_ONLY },
 	{ "source of the kernel", BIT(PUT) | BIT(PUT_FLAG), GNI_RC_INVALID_PARAM,
@@ -231,70 +116,47 @@ static void make_mistake(struct kgni_ioc_post *post, const struct mistake *m)
 	memcpy((char *)post + m->at, &v, m->size);
 }
 
-/* Nothing was moved, nothing is held, and there are no more events. */
-static void expect_untouched(struct scene *s, const char *name)
-{
-	struct kunit *test = s->test;
-
-	KUNIT_EXPECT_EQ_MSG(test, kgt_differ(s->local, 0, BYTES, 1), 0, "%s", name);
-	KUNIT_EXPECT_EQ_MSG(test, kgt_differ(s->remote, 0, BYTES, 2), 0, "%s", name);
-	KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), 0, "%s", name);
-	KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), 0, "%s", name);
-}
-
-static void expect_released(struct scene *s)
-{
-	struct kunit *test = s->test;
-
-	KUNIT_EXPECT_EQ(test, kref_read(&s->local->mdd->ref), 1);
-	KUNIT_EXPECT_EQ(test, kref_read(&s->remote->mdd->ref), 1);
-	KUNIT_EXPECT_EQ(test, refcount_read(&s->local->mdd->active), 1);
-	KUNIT_EXPECT_EQ(test, refcount_read(&s->remote->mdd->active), 1);
-	KUNIT_EXPECT_EQ(test, kref_read(&s->src->ref), 1);
-	KUNIT_EXPECT_EQ(test, kref_read(&s->dst->ref), 1 + !!s->remote->mdd->cq);
-}
-
 static void fails(struct kunit *test)
 {
 	const struct mistake *m = test->param_value;
-	struct scene *s = scene(test, m->how, m->local_flags, m->remote_flags);
+	struct kgt_scene *s = kgt_scene(test, m->how, m->local_flags, m->remote_flags);
 	enum kind k;
 
 	for (k = 0; k < KINDS; k++) {
-		const char *name = kinds[k].name;
+		const char *name = kgt_kinds[k].name;
 
 		if (!(m->kinds & BIT(k)))
 			continue;
-		compose(s, k);
+		kgt_compose(s, k);
 		make_mistake(&s->post, m);
-		KUNIT_EXPECT_EQ_MSG(test, run(s), m->rc, "%s", name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_run(s), m->rc, "%s", name);
 		if (!m->rc)
-			KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), source_event(s, m->status),
+			KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), kgt_source_event(s, m->status),
 					    "%s", name);
-		expect_untouched(s, name);
+		kgt_expect_untouched(s, name);
 	}
-	expect_released(s);
+	kgt_expect_released(s);
 }
 
 /* What is a mistake for some is nothing to the others. */
 static void others_do_not_mind(struct kunit *test)
 {
 	const struct mistake *m = test->param_value;
-	struct scene *s = scene(test, m->how, m->local_flags, m->remote_flags);
+	struct kgt_scene *s = kgt_scene(test, m->how, m->local_flags, m->remote_flags);
 	enum kind k;
 
 	for (k = 0; k < KINDS; k++) {
 		if (m->kinds & BIT(k))
 			continue;
-		compose(s, k);
+		kgt_compose(s, k);
 		make_mistake(&s->post, m);
-		KUNIT_EXPECT_EQ_MSG(test, run(s), GNI_RC_SUCCESS, "%s", kinds[k].name);
-		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK),
-				    "%s", kinds[k].name);
-		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), m->how & NO_CQ ? 0 : remote_event(s),
-				    "%s", kinds[k].name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_run(s), GNI_RC_SUCCESS, "%s", kgt_kinds[k].name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK),
+				    "%s", kgt_kinds[k].name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), m->how & NO_CQ ? 0 : kgt_remote_event(s),
+				    "%s", kgt_kinds[k].name);
 	}
-	expect_released(s);
+	kgt_expect_released(s);
 }
 
 static const void *others_gen_params(const void *prev, char *desc)
@@ -310,62 +172,62 @@ static const void *others_gen_params(const void *prev, char *desc)
 static void region_that_just_ended(struct kunit *test)
 {
 	enum kind k = *(const enum kind *)test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	bool touches = BIT(k) & MEMORY;
 
-	compose(s, k);
+	kgt_compose(s, k);
 	s->remote->mdd->dead = true;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src),
-			source_event(s, touches ? KGNI_ST_ABORTED : KGNI_ST_OK));
+			kgt_source_event(s, touches ? KGNI_ST_ABORTED : KGNI_ST_OK));
 	if (!touches)
 		kgt_pop(s->dst);
-	expect_untouched(s, kinds[k].name);
+	kgt_expect_untouched(s, kgt_kinds[k].name);
 	s->remote->mdd->dead = false;
 	if (!(BIT(k) & NEEDS_LOCAL))
 		return;
 	s->local->mdd->dead = true;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_ABORTED));
-	expect_untouched(s, kinds[k].name);
-	expect_released(s);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_ABORTED));
+	kgt_expect_untouched(s, kgt_kinds[k].name);
+	kgt_expect_released(s);
 }
 
 static void region_that_is_gone(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	enum kind k;
 
 	KUNIT_EXPECT_EQ(test, kgni_mdd_deregister(s->peer->nic, &s->remote->handle), 0);
 	for (k = 0; k < KINDS; k++) {
-		compose(s, k);
-		KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_MDD_INVALID));
-		expect_untouched(s, kinds[k].name);
+		kgt_compose(s, k);
+		KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_MDD_INVALID));
+		kgt_expect_untouched(s, kgt_kinds[k].name);
 	}
 	KUNIT_EXPECT_EQ(test, kgni_mdd_deregister(s->f->nic, &s->local->handle), 0);
 	for (k = 0; k < KINDS; k++) {
-		compose(s, k);
+		kgt_compose(s, k);
 		if (BIT(k) & NEEDS_LOCAL)
-			KUNIT_EXPECT_EQ(test, run(s), GNI_RC_INVALID_PARAM);
+			KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_INVALID_PARAM);
 	}
-	expect_untouched(s, "all");
+	kgt_expect_untouched(s, "all");
 }
 
 static void queue_that_is_gone(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	enum kind k;
 
 	KUNIT_EXPECT_EQ(test, kgni_cq_destroy(s->peer->nic, s->dst->id), GNI_RC_SUCCESS);
 	for (k = 0; k < KINDS; k++) {
-		compose(s, k);
-		KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-		KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
+		kgt_compose(s, k);
+		KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
 	}
 	KUNIT_EXPECT_EQ(test, kgni_cq_destroy(s->f->nic, s->src->id), GNI_RC_SUCCESS);
 	for (k = 0; k < KINDS; k++)
-		KUNIT_EXPECT_EQ(test, run(s), GNI_RC_INVALID_PARAM);
+		KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_INVALID_PARAM);
 }
 
 /* --- events ---------------------------------------------------------------- */
@@ -382,18 +244,18 @@ static void cq_mode_desc(const u16 *mode, char *desc)
 
 KUNIT_ARRAY_PARAM(cq_mode, cq_modes, cq_mode_desc);
 
-static void expect_events(struct scene *s, u16 mode, const char *name)
+static void expect_events(struct kgt_scene *s, u16 mode, const char *name)
 {
 	struct kunit *test = s->test;
 
 	if (mode & KGNI_CQMODE_LOCAL)
 		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src),
-				    source_event(s, KGNI_ST_OK) | KGNI_CQE_LOCAL, "%s", name);
+				    kgt_source_event(s, KGNI_ST_OK) | KGNI_CQE_LOCAL, "%s", name);
 	if (mode & KGNI_CQMODE_GLOBAL)
-		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK),
+		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK),
 				    "%s", name);
 	if (mode & KGNI_CQMODE_REMOTE || s->post.type == KGNI_POST_CQWRITE)
-		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), remote_event(s), "%s", name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), kgt_remote_event(s), "%s", name);
 	KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->src), 0, "%s", name);
 	KUNIT_EXPECT_EQ_MSG(test, kgt_pop(s->dst), 0, "%s", name);
 }
@@ -401,51 +263,51 @@ static void expect_events(struct scene *s, u16 mode, const char *name)
 static void events(struct kunit *test)
 {
 	u16 mode = *(const u16 *)test->param_value;
-	struct scene *s = scene(test, DUAL, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, DUAL, 0, 0);
 	enum kind k;
 
 	for (k = 0; k < KINDS; k++) {
-		compose(s, k);
+		kgt_compose(s, k);
 		s->post.cq_mode = mode;
-		KUNIT_EXPECT_EQ_MSG(test, run(s), GNI_RC_SUCCESS, "%s", kinds[k].name);
-		expect_events(s, mode, kinds[k].name);
+		KUNIT_EXPECT_EQ_MSG(test, kgt_run(s), GNI_RC_SUCCESS, "%s", kgt_kinds[k].name);
+		expect_events(s, mode, kgt_kinds[k].name);
 	}
-	expect_released(s);
+	kgt_expect_released(s);
 }
 
 /* A failed post says so as often as a good one would. */
 static void events_of_failures(struct kunit *test)
 {
 	u16 mode = *(const u16 *)test->param_value;
-	struct scene *s = scene(test, DUAL, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, DUAL, 0, 0);
 	enum kind k;
 
 	for (k = 0; k < KINDS; k++) {
-		compose(s, k);
+		kgt_compose(s, k);
 		s->post.cq_mode = mode;
 		s->post.remote_pe = 7;
-		KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 		if (mode & KGNI_CQMODE_LOCAL)
 			KUNIT_EXPECT_EQ(test, kgt_pop(s->src), KGNI_CQE_LOCAL |
-					source_event(s, KGNI_ST_UNREACHABLE));
+					kgt_source_event(s, KGNI_ST_UNREACHABLE));
 		if (mode & KGNI_CQMODE_GLOBAL)
 			KUNIT_EXPECT_EQ(test, kgt_pop(s->src),
-					source_event(s, KGNI_ST_UNREACHABLE));
-		expect_untouched(s, kinds[k].name);
+					kgt_source_event(s, KGNI_ST_UNREACHABLE));
+		kgt_expect_untouched(s, kgt_kinds[k].name);
 	}
 }
 
 static void no_source_queue(struct kunit *test)
 {
 	enum kind k = *(const enum kind *)test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
-	compose(s, k);
+	kgt_compose(s, k);
 	s->post.src_cq = 0;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), remote_event(s));
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), kgt_remote_event(s));
 	s->post.remote_pe = 7;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), 0);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), 0);
 }
@@ -453,16 +315,16 @@ static void no_source_queue(struct kunit *test)
 /* Of what the caller gives, only the bits that are the caller's. */
 static void event_of_ones(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
-	compose(s, PUT);
+	kgt_compose(s, PUT);
 	s->post.src_event = U64_MAX & ~(3ULL << KGNI_CQE_TYPE_SHIFT);
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), (u64)KGNI_CQE_FMA << 56 | (KGNI_CQE_LOCAL - 1));
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), remote_event(s));
-	compose(s, CQW);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), kgt_remote_event(s));
+	kgt_compose(s, CQW);
 	s->post.cqwrite_value = U64_MAX;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst),
 			kgni_cqe_remote(U64_MAX >> 16, KGNI_POST_CQWRITE, KGNI_CQE_POST));
 }
@@ -470,12 +332,12 @@ static void event_of_ones(struct kunit *test)
 /* In a message's event what is the local bit elsewhere belongs to the id. */
 static void events_of_messages(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
-	compose(s, PUT_FLAG);
+	kgt_compose(s, PUT_FLAG);
 	s->post.flags = KGNI_POST_SMSG;
 	s->post.src_event = kgni_cqe_smsg(0x12345678, 0x3fffff, KGNI_CQE_SMSG);
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src),
 			0x12345678ULL | 0x3fffffULL << 32 | 1ULL << 54 | 1ULL << 56);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst),
@@ -516,7 +378,7 @@ static void expect_moved(struct kunit *test, struct kgt_mem *m, u32 to, u32 from
 	KUNIT_EXPECT_EQ(test, kgt_differ(m, to + n, BIG * PAGE_SIZE, old), 0);
 }
 
-static void make_big(struct scene *s)
+static void make_big(struct kgt_scene *s)
 {
 	s->local = kgt_mem(s->test, s->f, BIG, 0, NULL);
 	s->remote = kgt_mem(s->test, s->peer, BIG, 0, s->dst);
@@ -527,15 +389,15 @@ static void make_big(struct scene *s)
 static void get(struct kunit *test)
 {
 	const struct move *m = test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
 	make_big(s);
-	compose(s, GET);
+	kgt_compose(s, GET);
 	s->post.length = m->n;
 	s->post.local_addr += m->local;
 	s->post.remote_addr += m->remote;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
 	expect_moved(test, s->local, m->local, m->remote, m->n, 2, 1);
 	KUNIT_EXPECT_EQ(test, kgt_differ(s->remote, 0, BIG * PAGE_SIZE, 2), 0);
 }
@@ -562,32 +424,32 @@ static unsigned long filled_user(struct kunit *test, size_t size, u8 seed)
 static void put(struct kunit *test)
 {
 	const struct move *m = test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
 	make_big(s);
-	compose(s, PUT);
+	kgt_compose(s, PUT);
 	s->post.length = m->n;
 	s->post.local_addr = filled_user(test, BIG * PAGE_SIZE, 3) + m->local;
 	s->post.remote_addr += m->remote;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
 	expect_moved(test, s->remote, m->remote, m->local, m->n, 3, 2);
 }
 
 static void put_with_flag(struct kunit *test)
 {
 	const struct move *m = test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	u64 *flag;
 
 	make_big(s);
-	compose(s, PUT_FLAG);
+	kgt_compose(s, PUT_FLAG);
 	s->post.length = m->n;
 	s->post.local_addr = filled_user(test, BIG * PAGE_SIZE, 3) + m->local;
 	s->post.remote_addr += m->remote;
 	s->post.sync_addr = s->remote->base + BIG * PAGE_SIZE - 8;
 	flag = (u64 *)kgt_at(s->remote, s->post.sync_addr);
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, *flag, FLAG);
 	kgt_fill(s->local, 2);
 	*flag = *(u64 *)kgt_at(s->local, s->local->base + BIG * PAGE_SIZE - 8);
@@ -597,20 +459,107 @@ static void put_with_flag(struct kunit *test)
 /* An empty put moves nothing, wherever it points, and has its flag and events. */
 static void empty_put(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	u64 *flag = (u64 *)kgt_at(s->remote, s->remote->base + FLAG_OFFSET);
 	u64 old = *flag;
 
-	compose(s, PUT_FLAG);
+	kgt_compose(s, PUT_FLAG);
 	s->post.length = 0;
 	s->post.local_addr = 0;
 	s->post.remote_addr = 0;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, *flag, FLAG);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), remote_event(s));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), kgt_remote_event(s));
 	*flag = old;
-	expect_untouched(s, "empty put");
+	kgt_expect_untouched(s, "empty put");
+}
+
+static const struct response {
+	enum kind kind;
+	u32 at, length;
+} responses[] = {
+	{ GET_FLAG, 0, 4 }, { GET_FLAG, 4, 8 }, { GET_FLAG, 0, 60 }, { GET_FLAG, 56, 4 },
+	{ GET_FLAG, PAGE_SIZE - 64, 60 }, { FETCH_FLAG, 0, 8 }, { FETCH_FLAG, 8, 48 },
+	{ FETCH_FLAG, 2 * PAGE_SIZE - 16, 8 },
+};
+
+static void response_desc(const struct response *r, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "%s, %u bytes at %u", kgt_kinds[r->kind].name,
+		 r->length, r->at);
+}
+
+KUNIT_ARRAY_PARAM(response, responses, response_desc);
+
+/* The response, its flag of four bytes behind it, and nothing else. */
+static void response_with_flag(struct kunit *test)
+{
+	const struct response *r = test->param_value;
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
+	u64 end = r->at + r->length;
+	u32 i, flag, wrong = 0;
+
+	kgt_compose(s, r->kind);
+	s->post.length = r->length;
+	s->post.local_addr += r->at;
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	for (i = 0; i < r->length; i++)
+		wrong += *kgt_at(s->local, s->local->base + r->at + i) != kgt_byte(i, 2);
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+	memcpy(&flag, kgt_at(s->local, s->local->base + end), sizeof(flag));
+	KUNIT_EXPECT_EQ(test, flag, (u32)FLAG);
+	KUNIT_EXPECT_EQ(test, kgt_differ(s->local, 0, r->at, 1), 0);
+	KUNIT_EXPECT_EQ(test, kgt_differ(s->local, end + 4, BYTES, 1), 0);
+	if (r->kind == GET_FLAG)
+		KUNIT_EXPECT_EQ(test, kgt_differ(s->remote, 0, BYTES, 2), 0);
+	KUNIT_EXPECT_EQ(test, kgt_differ(s->remote, r->length, BYTES, 2), 0);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), kgt_remote_event(s));
+	kgt_expect_released(s);
+}
+
+#define FILLER	kgni_cqe_remote(1, KGNI_POST_FMA_PUT, KGNI_CQE_POST)
+
+/* An event that finds no room at the target: the data is there, the poster is told. */
+static void remote_overrun(struct kunit *test)
+{
+	enum kind k = *(const enum kind *)test->param_value;
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
+	u32 i;
+
+	for (i = 0; i < s->dst->slots; i++)
+		KUNIT_ASSERT_TRUE(test, kgni_cq_push(s->dst, FILLER));
+	kgt_compose(s, k);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_REM_OVERRUN));
+	KUNIT_EXPECT_EQ(test, !!kgt_differ(s->remote, 0, BYTES, 2), !!(BIT(k) & WRITES));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), KGNI_CQE_OVERRUN);
+	/* No room is needed by those that want no event. */
+	if (k == CQW)
+		return;
+	for (i = 0; i < 2; i++) {
+		s->post.cq_mode = KGNI_CQMODE_GLOBAL;
+		KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+		KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
+	}
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), FILLER);
+}
+
+/* A message is there with its event or without. */
+static void message_without_an_event(struct kunit *test)
+{
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
+	u32 i;
+
+	for (i = 0; i < s->dst->slots; i++)
+		KUNIT_ASSERT_TRUE(test, kgni_cq_push(s->dst, FILLER));
+	kgt_compose(s, PUT_FLAG);
+	s->post.flags = KGNI_POST_SMSG;
+	s->post.src_event = kgni_cqe_smsg(5, 7, KGNI_CQE_SMSG);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgni_cqe_status(kgt_pop(s->src)), KGNI_ST_OK);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), KGNI_CQE_OVERRUN);
 }
 
 static const u32 hole_lengths[] = { 100, 256, 300, 8000, 65536, 100000 };
@@ -626,7 +575,7 @@ KUNIT_ARRAY_PARAM(hole, hole_lengths, hole_desc);
 static void source_with_a_hole(struct kunit *test)
 {
 	u32 n = *(const u32 *)test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	unsigned long user = filled_user(test, BIG * PAGE_SIZE, 3);
 	unsigned long end = user + (BIG - 1) * PAGE_SIZE;
 
@@ -634,15 +583,15 @@ static void source_with_a_hole(struct kunit *test)
 	kgt_mm_begin();
 	vm_munmap(end, PAGE_SIZE);
 	kgt_mm_end();
-	compose(s, PUT_FLAG);
+	kgt_compose(s, PUT_FLAG);
 	s->post.length = n;
 	s->post.local_addr = end - n + 1;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_INVALID_PARAM);
 	KUNIT_EXPECT_EQ(test, kgt_differ(s->remote, 0, BIG * PAGE_SIZE, 2), 0);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), 0);
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), 0);
 	s->post.local_addr--;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 }
 
 KUNIT_ARRAY_PARAM(kgt_amo, kgt_amos, kgt_amo_desc);
@@ -661,7 +610,7 @@ static void amo(struct kunit *test)
 	const struct kgt_amo *c = test->param_value;
 	const u64 *words = kgt_amo_is_fp(c) ? kgt_amo_numbers : kgt_amo_words;
 	const u32 n = kgt_amo_is_fp(c) ? ARRAY_SIZE(kgt_amo_numbers) : ARRAY_SIZE(kgt_amo_words);
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	u64 at = PAGE_SIZE - 4 * c->size, local = 2 * PAGE_SIZE - 2 * c->size;
 	u64 size = n * c->size;
 	u64 mask = c->size == 4 ? U32_MAX : U64_MAX;
@@ -673,15 +622,15 @@ static void amo(struct kunit *test)
 		a = c->size == 8 ? 0x4059123456789abc : 0xabcdef013f800000;
 	for (i = 0; i < n; i++)
 		memcpy(kgt_at(s->remote, s->remote->base + at + i * c->size), &words[i], c->size);
-	compose(s, AMO);
+	kgt_compose(s, AMO);
 	s->post.amo_cmd = c->code;
 	s->post.operand[0] = a;
 	s->post.operand[1] = b;
 	s->post.length = size;
 	s->post.local_addr += local;
 	s->post.remote_addr += at;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
 	for (i = 0; i < n; i++) {
 		u64 old = words[i] & mask;
 
@@ -703,15 +652,15 @@ static void amo(struct kunit *test)
 static void loopback(struct kunit *test)
 {
 	enum kind k = *(const enum kind *)test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 
 	s->remote = kgt_mem(test, s->f, PAGES, 0, s->src);
 	kgt_fill(s->remote, 2);
-	compose(s, k);
+	kgt_compose(s, k);
 	s->post.remote_pe = KGT_PE;
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), remote_event(s));
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_OK));
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_remote_event(s));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_OK));
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), 0);
 }
 
@@ -720,7 +669,7 @@ static void loopback(struct kunit *test)
 #define ROUNDS	1000
 
 struct poster {
-	struct scene s;
+	struct kgt_scene s;
 	u32 rounds;
 };
 
@@ -738,7 +687,7 @@ static long post_many(void *arg)
 /* AMOs of several posters on one word, beside the CPU's own. */
 static void amos_are_atomic(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	struct poster *p = kunit_kcalloc(test, 3, sizeof(*p), GFP_KERNEL);
 	atomic64_t *word = (atomic64_t *)kgt_at(s->remote, s->remote->base + 64);
 	struct kgt_thread *t[3];
@@ -746,7 +695,7 @@ static void amos_are_atomic(struct kunit *test)
 
 	KUNIT_ASSERT_NOT_NULL(test, p);
 	atomic64_set(word, 0);
-	compose(s, AMO);
+	kgt_compose(s, AMO);
 	s->post.src_cq = 0;
 	s->post.cq_mode = 0;
 	s->post.amo_cmd = GNI_FMA_ATOMIC_ADD;
@@ -767,7 +716,7 @@ static void amos_are_atomic(struct kunit *test)
 static long put_rounds(void *arg)
 {
 	struct poster *p = arg;
-	struct scene *s = &p->s;
+	struct kgt_scene *s = &p->s;
 	long rc = 0;
 	u64 i;
 
@@ -785,7 +734,7 @@ static long put_rounds(void *arg)
 /* Who sees the flag sees the data, and the event after both. */
 static void flag_comes_after_data(struct kunit *test)
 {
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	struct poster *p = kunit_kzalloc(test, sizeof(*p), GFP_KERNEL);
 	u64 *data = (u64 *)kgt_at(s->remote, s->remote->base + LENGTH - 8);
 	u64 *flag = (u64 *)kgt_at(s->remote, s->remote->base + FLAG_OFFSET);
@@ -795,7 +744,7 @@ static void flag_comes_after_data(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, p);
 	*data = 0;
 	*flag = 0;
-	compose(s, PUT_FLAG);
+	kgt_compose(s, PUT_FLAG);
 	*p = (struct poster) { *s, 5 * ROUNDS };
 	t = kgt_thread(test, put_rounds, p);
 	do {
@@ -813,22 +762,22 @@ static void flag_comes_after_data(struct kunit *test)
 static void killed_on_the_way(struct kunit *test)
 {
 	enum kind k = *(const enum kind *)test->param_value;
-	struct scene *s = scene(test, 0, 0, 0);
+	struct kgt_scene *s = kgt_scene(test, 0, 0, 0);
 	u64 piece = k == AMO || k == FETCH ? PAGE_SIZE : KGNI_CHUNK;
 
-	if (BIT(k) & (BIT(RDMA_PUT) | BIT(RDMA_GET) | BIT(CQW)))
+	if (BIT(k) & (BIT(RDMA_PUT) | BIT(RDMA_GET) | BIT(CQW) | FLAGGED))
 		kunit_skip(test, "carried out by others, or in one piece");
 	make_big(s);
-	compose(s, k);
+	kgt_compose(s, k);
 	s->post.length = piece + 4096;
 	if (BIT(k) & (BIT(PUT) | BIT(PUT_FLAG)))
 		s->post.local_addr = filled_user(test, BIG * PAGE_SIZE, 3);
 	allow_signal(SIGKILL);
 	send_sig(SIGKILL, current, 1);
-	KUNIT_EXPECT_EQ(test, run(s), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_run(s), GNI_RC_SUCCESS);
 	disallow_signal(SIGKILL);
 	flush_signals(current);
-	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), source_event(s, KGNI_ST_ABORTED));
+	KUNIT_EXPECT_EQ(test, kgt_pop(s->src), kgt_source_event(s, KGNI_ST_ABORTED));
 	KUNIT_EXPECT_EQ(test, kgt_pop(s->dst), 0);
 	KUNIT_EXPECT_EQ(test, kgt_differ(s->remote, piece, BIG * PAGE_SIZE, 2), 0);
 	KUNIT_EXPECT_EQ(test, kgt_differ(s->local, piece, BIG * PAGE_SIZE, 1), 0);
@@ -849,6 +798,9 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(put, move_gen_params),
 	KUNIT_CASE_PARAM(put_with_flag, move_gen_params),
 	KUNIT_CASE(empty_put),
+	KUNIT_CASE_PARAM(response_with_flag, response_gen_params),
+	KUNIT_CASE_PARAM(remote_overrun, kind_gen_params),
+	KUNIT_CASE(message_without_an_event),
 	KUNIT_CASE_PARAM(source_with_a_hole, hole_gen_params),
 	KUNIT_CASE_PARAM(amo, kgt_amo_gen_params),
 	KUNIT_CASE_PARAM(loopback, kind_gen_params),
