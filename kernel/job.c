@@ -12,7 +12,10 @@
 
 #include "kgni.h"
 
-/* How much of each resource a device has, and a job may have of it. */
+/*
+ * How much of each resource a device has, and a job may have of it. The jobs of a plain user
+ * together may have half of the device's.
+ */
 static const struct {
 	int total;
 	int limit;
@@ -35,11 +38,17 @@ void kgni_device_jobs_init(struct kgni_device *dev)
 {
 	mutex_init(&dev->lock);
 	xa_init(&dev->jobs);
+	INIT_LIST_HEAD(&dev->users);
 }
 
 static bool kgni_count_up(atomic_t *count, int limit)
 {
 	return atomic_add_unless(count, 1, limit);
+}
+
+static int kgni_user_share(const struct kgni_job *job, enum kgni_res res)
+{
+	return job->privileged ? INT_MAX : kgni_res_table[res].total / 2;
 }
 
 /**
@@ -48,14 +57,18 @@ static bool kgni_count_up(atomic_t *count, int limit)
  * @res: of what
  *
  * Context: any.
- * Return: false if the job or the device has none left.
+ * Return: false if the job, its user or the device has none left.
  */
 bool kgni_res_charge(struct kgni_job *job, enum kgni_res res)
 {
 	if (!kgni_count_up(&job->used[res], kgni_res_table[res].limit))
 		return false;
+	if (!kgni_count_up(&job->user->used[res], kgni_user_share(job, res)))
+		goto uncharge_job;
 	if (kgni_count_up(&job->dev->used[res], kgni_res_table[res].total))
 		return true;
+	atomic_dec(&job->user->used[res]);
+uncharge_job:
 	atomic_dec(&job->used[res]);
 	return false;
 }
@@ -70,6 +83,7 @@ bool kgni_res_charge(struct kgni_job *job, enum kgni_res res)
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res)
 {
 	atomic_dec(&job->dev->used[res]);
+	atomic_dec(&job->user->used[res]);
 	atomic_dec(&job->used[res]);
 }
 
@@ -259,15 +273,55 @@ static u32 kgni_job_free_ptag(struct kgni_device *dev)
 	return 0;
 }
 
-static bool kgni_job_user_full(struct kgni_device *dev)
+/* Find or make the user; undo with kgni_user_put(). */
+static struct kgni_user *kgni_user_get(struct kgni_device *dev, kuid_t uid)
 {
-	struct kgni_job *job;
-	unsigned long ptag;
-	unsigned int n = 0;
+	struct kgni_user *u;
 
-	xa_for_each(&dev->jobs, ptag, job)
-		n += uid_eq(job->uid, current_euid());
-	return n >= KGNI_JOBS_PER_USER && !capable(CAP_SYS_ADMIN);
+	list_for_each_entry(u, &dev->users, node)
+		if (uid_eq(u->uid, uid))
+			goto found;
+	u = kzalloc(sizeof(*u), GFP_KERNEL_ACCOUNT);
+	if (!u)
+		return NULL;
+	u->uid = uid;
+	list_add(&u->node, &dev->users);
+found:
+	u->refs++;
+	return u;
+}
+
+static void kgni_user_put(struct kgni_user *u)
+{
+	if (--u->refs)
+		return;
+	list_del(&u->node);
+	kfree(u);
+}
+
+/* Fill in whose job it is, and take what that needs. */
+static long kgni_job_set_owner(struct kgni_job *job)
+{
+	job->uid = current_euid();
+	job->privileged = capable(CAP_SYS_ADMIN);
+	job->user = kgni_user_get(job->dev, job->uid);
+	if (!job->user)
+		return -ENOMEM;
+	if (job->user->refs > KGNI_JOBS_PER_USER && !job->privileged) {
+		kgni_user_put(job->user);
+		return GNI_RC_ERROR_RESOURCE;
+	}
+	job->domain = kgni_domain_get(job->cookie, job->uid);
+	if (job->domain)
+		return GNI_RC_SUCCESS;
+	kgni_user_put(job->user);
+	return -ENOMEM;
+}
+
+static void kgni_job_unset_owner(struct kgni_job *job)
+{
+	kgni_domain_put(job->domain);
+	kgni_user_put(job->user);
 }
 
 /* Add a job, without references. @ptag: GNI_FIND_ALLOC_PTAG for any. */
@@ -275,11 +329,11 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 {
 	bool automatic = ptag == GNI_FIND_ALLOC_PTAG;
 	struct kgni_job *job;
-	int rc = -ENOMEM;
+	long rc;
 
 	if (automatic)
 		ptag = kgni_job_free_ptag(dev);
-	if (!ptag || kgni_job_user_full(dev))
+	if (!ptag)
 		return GNI_RC_ERROR_RESOURCE;
 	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
 	if (!job)
@@ -287,22 +341,21 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 	job->dev = dev;
 	job->ptag = ptag;
 	job->cookie = cookie;
-	job->uid = current_euid();
 	job->automatic = automatic;
 	job->next_mdh = 1;
 	xa_init_flags(&job->mdds, XA_FLAGS_ALLOC1);
 	xa_init_flags(&job->vmdhs, XA_FLAGS_ALLOC);
-	job->domain = kgni_domain_get(cookie, job->uid);
-	if (!job->domain)
+	rc = kgni_job_set_owner(job);
+	if (rc)
 		goto free;
 	rc = xa_insert(&dev->jobs, ptag, job, GFP_KERNEL_ACCOUNT);
 	if (rc)
-		goto put_domain;
+		goto unset_owner;
 	*out = job;
 	return GNI_RC_SUCCESS;
 
-put_domain:
-	kgni_domain_put(job->domain);
+unset_owner:
+	kgni_job_unset_owner(job);
 free:
 	kfree(job);
 	return rc;
@@ -368,7 +421,7 @@ static void kgni_job_free(struct kgni_job *job)
 	xa_erase(&job->dev->jobs, job->ptag);
 	xa_destroy(&job->mdds);
 	xa_destroy(&job->vmdhs);
-	kgni_domain_put(job->domain);
+	kgni_job_unset_owner(job);
 	kfree_rcu(job, rcu);
 }
 

@@ -68,8 +68,9 @@ enum kgni_refusal {
  * @cdev: its character device
  * @id: N of /dev/kgniN
  * @pe: its PE address
- * @lock: guards the job table and the jobs' reference counts
+ * @lock: guards jobs and users, and their reference counts
  * @jobs: jobs by ptag; read under RCU
+ * @users: whose jobs they are
  * @used: how much of each resource is taken
  * @refused: how often an access was refused
  */
@@ -78,8 +79,9 @@ struct kgni_device {
 	struct cdev cdev;
 	u32 id;
 	u32 pe;
-	struct mutex lock;	/* jobs, their refs */
+	struct mutex lock;	/* jobs, users, their refs */
 	struct xarray jobs;
+	struct list_head users;
 	atomic_t used[KGNI_RES_COUNT];
 	atomic64_t refused[KGNI_REFUSALS];
 };
@@ -107,14 +109,30 @@ struct kgni_domain {
 };
 
 /**
+ * struct kgni_user - somebody who has jobs on a device
+ * @node: in the device's users
+ * @refs: how many jobs, under the device's lock
+ * @uid: who
+ * @used: how much of each resource the jobs hold
+ */
+struct kgni_user {
+	struct list_head node;
+	unsigned int refs;
+	kuid_t uid;
+	atomic_t used[KGNI_RES_COUNT];
+};
+
+/**
  * struct kgni_job - a protection domain on a device
  * @dev: the device
+ * @user: who made it
  * @domain: it and its likes on other devices
  * @refs: attachments and reservations, under dev->lock
  * @ptag: its protection tag
  * @cookie: its cookie
  * @uid: user that made it
  * @automatic: the driver chose the ptag
+ * @privileged: its maker need leave nothing for others
  * @mdds: registrations by mdh; read under RCU
  * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
@@ -123,12 +141,14 @@ struct kgni_domain {
  */
 struct kgni_job {
 	struct kgni_device *dev;
+	struct kgni_user *user;
 	struct kgni_domain *domain;
 	unsigned int refs;
 	u8 ptag;
 	u32 cookie;
 	kuid_t uid;
 	bool automatic;
+	bool privileged;
 	struct xarray mdds;
 	struct xarray vmdhs;
 	u32 next_mdh;

@@ -259,6 +259,37 @@ static void total_of_a_device(struct kunit *test)
 	atomic_set(&dev->used[res], 0);
 }
 
+/* All jobs of a plain user together leave half of a device's for others. */
+static void share_of_a_user(struct kunit *test)
+{
+	enum kgni_res res = *(const enum kgni_res *)test->param_value;
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	int share = kgni_res_table[res].total / 2;
+	struct kgni_job *job, *second, *bobs;
+	struct users u;
+
+	users_init(test, &u);
+	job = join_as(test, u.cred[ALICE], dev, 7, 7);
+	second = join_as(test, u.cred[ALICE], dev, 8, 8);
+	bobs = join_as(test, u.cred[BOB], dev, 9, 9);
+	KUNIT_ASSERT_PTR_EQ(test, job->user, second->user);
+	atomic_set(&job->user->used[res], share - 1);
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(job, res));
+	KUNIT_EXPECT_FALSE(test, kgni_res_charge(second, res));
+	KUNIT_EXPECT_EQ(test, atomic_read(&second->used[res]), 0);
+	KUNIT_EXPECT_EQ(test, atomic_read(&job->user->used[res]), share);
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(bobs, res));
+	kgni_res_uncharge(bobs, res);
+	kgni_res_uncharge(job, res);
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(second, res));
+	kgni_res_uncharge(second, res);
+	/* Root may have it all. */
+	job = join(test, dev, 10, 10);
+	atomic_set(&job->user->used[res], share);
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(job, res));
+	kgni_res_uncharge(job, res);
+}
+
 static const struct query {
 	const char *name;
 	u32 scope, type, ptag, reserved;
@@ -574,6 +605,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(jobs_of_one_user),
 	KUNIT_CASE_PARAM(limit_of_a_job, resource_gen_params),
 	KUNIT_CASE_PARAM(total_of_a_device, resource_gen_params),
+	KUNIT_CASE_PARAM(share_of_a_user, resource_gen_params),
 	KUNIT_CASE_PARAM(resource_info, query_gen_params),
 	KUNIT_CASE(locked_pages),
 	KUNIT_CASE_PARAM(one_protection_domain, pair_gen_params),

@@ -336,6 +336,42 @@ static void test_user_limit(void)
 	reap(pid);
 }
 
+/* So many attachments by each of so many processes would be all that the device has. */
+#define HOARDERS	5
+
+static void user_hoards(void *arg)
+{
+	struct rlimit files = { 1024, 1024 };
+	gni_return_t rc = GNI_RC_SUCCESS;
+	int job = *(int *)arg;
+	unsigned int n;
+
+	setrlimit(RLIMIT_NOFILE, &files);
+	become_user();
+	for (n = 0; n < 1000 && rc == GNI_RC_SUCCESS; n++)
+		rc = attach(cdm_open(n, GNI_FIND_ALLOC_PTAG, OTHER_COOKIE + job, 0), 0);
+	is_rc(rc, GNI_RC_ERROR_RESOURCE);
+	give(0);
+	take(1);
+}
+
+/* Nor with one job after another all of what jobs have. */
+static void test_user_share(void)
+{
+	pid_t pid[HOARDERS];
+	int i;
+
+	for (i = 0; i < HOARDERS; i++) {
+		pid[i] = peer(user_hoards, &i);
+		take(0);
+	}
+	is_rc(try_attach(PTAG, COOKIE), GNI_RC_SUCCESS, "what is left for others");
+	for (i = 0; i < HOARDERS; i++)
+		give(1);
+	for (i = 0; i < HOARDERS; i++)
+		reap(pid[i]);
+}
+
 /* --- resources ----------------------------------------------------------------- */
 
 static uint64_t dev_available(gni_dev_res_t type)
@@ -761,6 +797,7 @@ static const struct test tests[] = {
 	CASE("root joins a user's job", test_root_joins),
 	CASE("tags of the kernel", test_kernel_tags),
 	CASE("a user can't take all tags", test_user_limit),
+	CASE("a user can't take all FMA descriptors", test_user_share),
 };
 
 static const struct test user_tests[] = { USER_TESTS };
