@@ -281,9 +281,9 @@ typedef enum gni_return {
  * FORK_NOCOPY, FORK_FULLCOPY, FORK_PARTCOPY (the default): what a child
  * process gets of registered memory. Hint: always copies of all of it.
  *
- * ERR_NO_KILL: no error ends the process. ERR_ALL_KILL: every transaction
- * error ends it. With neither, errors that a program cannot recover from do.
- * Hint: no error does.
+ * ERR_NO_KILL: no error ends the process. ERR_ALL_KILL: every transaction that
+ * fails ends it. With neither, errors that a program cannot recover from do:
+ * those of the category CRITICAL.
  *
  * FAST_DATAGRAM_POLL: datagram tests and probes look at memory only and may
  * miss the states between posted and complete. Hint.
@@ -1216,6 +1216,14 @@ typedef enum gni_ce_child {
  *
  * Bits of a gni_error_mask_t, and values of error_category.
  *
+ * CORRECTABLE_MEMORY: memory was wrong, and was set right. CRITICAL: something
+ * is lost that no program can do without; ends programs. TRANSACTION: a
+ * transaction that will fail again in the same way. ADDRESS_TRANSLATION: one
+ * whose address leads nowhere. TRANSIENT: one that may succeed when it is tried
+ * again. INFORMATIONAL: the device was quiesced, or goes on. DIAG_ONLY: by
+ * diagnostics. UNKNOWN_TRANSACTION: one for a job that has nobody here; told to
+ * queues of all protection tags.
+ *
  * Interface: 000, lines 692-701.
  */
 #define GNI_ERRMASK_CORRECTABLE_MEMORY	(1 << 0)
@@ -1395,9 +1403,12 @@ typedef struct gni_ntt_descriptor {
  * @error_code: which error
  * @error_category: the GNI_ERRMASK_* bit that it comes under
  * @ptag: protection tag that it concerns
- * @serial_number: counts the events of a NIC
- * @timestamp: when it was met
- * @info_mmrs: what the device knows about it
+ * @serial_number: counts the events for the queue, those included that found
+ *	no room in it
+ * @timestamp: when it was met, in nanoseconds since 1970
+ * @info_mmrs: what the device knows about it: for a transaction the remote
+ *	address, the first half of the remote handle, the length, and last the
+ *	type with the PE address of the other side in the high half
  *
  * Interface: 000, lines 820-830.
  */
@@ -3264,8 +3275,11 @@ gni_return_t GNI_SmsgSetMaxRetrans(gni_nic_handle_t nic_handle, uint16_t max_ret
  *	for all tags of @device_id
  * @device_id: N of /dev/kgniN, if @nic_handle is NULL
  * @mask: GNI_ERRMASK_* bits of the categories wanted
- * @EEQ_size: events that the queue holds; 0 for 64
+ * @EEQ_size: events that the queue holds, up to 4096; 0 for 64
  * @err_handle: out, the error queue
+ *
+ * The queue goes with the NIC. One without a NIC has to be released.
+ * An event that finds no room is lost.
  *
  * Interface: 000, lines 3339-3379.
  *
@@ -3275,7 +3289,8 @@ gni_return_t GNI_SmsgSetMaxRetrans(gni_nic_handle_t nic_handle, uint16_t max_ret
  * * %GNI_RC_INVALID_PARAM - no such NIC, @err_handle is NULL, or the caller is
  *   not privileged and gave no NIC
  * * %GNI_RC_NO_MATCH - no such device
- * * %GNI_RC_ERROR_RESOURCE - no more error queues
+ * * %GNI_RC_ERROR_RESOURCE - no more error queues, of which a NIC has up to 16,
+ *   or none that holds so much
  * * %GNI_RC_ERROR_NOMEM - no memory
  */
 gni_return_t GNI_SubscribeErrors(gni_nic_handle_t nic_handle, uint32_t device_id,
@@ -3356,9 +3371,10 @@ gni_return_t GNI_GetErrorEvent(gni_err_handle_t err_handle, gni_error_event_t *e
  * Return:
  * * %GNI_RC_SUCCESS - @events is full, or @timeout is 0 and one came
  * * %GNI_RC_INVALID_PARAM - no such error queue, a pointer is NULL, or
- *   @events_size is 0
+ *   @events_size is 0; or the queue's NIC was destroyed meanwhile
  * * %GNI_RC_NOT_DONE - a signal came first; there are no events
- * * %GNI_RC_TIMEOUT - @timeout passed; there are @num_events events
+ * * %GNI_RC_TIMEOUT - @timeout passed, or a signal came after the first event;
+ *   there are @num_events events
  * * %GNI_RC_PERMISSION_ERROR - @events cannot be written
  */
 gni_return_t GNI_WaitErrorEvents(gni_err_handle_t err_handle, gni_error_event_t *events,

@@ -58,6 +58,7 @@ static int kgni_open(struct inode *inode, struct file *file)
 	f->writable = file->f_mode & FMODE_WRITE;
 	mutex_init(&f->lock);
 	xa_init(&f->reserved);
+	xa_init_flags(&f->eeqs, XA_FLAGS_ALLOC1);
 	file->private_data = f;
 	return nonseekable_open(inode, file);
 }
@@ -68,6 +69,7 @@ static int kgni_release(struct inode *inode, struct file *file)
 	struct kgni_job *job;
 	unsigned long ptag;
 
+	kgni_err_release_all(f);
 	if (f->nic)
 		kgni_nic_release(f->nic);
 	xa_for_each(&f->reserved, ptag, job)
@@ -257,6 +259,35 @@ static long kgni_do_dgram_cancel(struct kgni_file *f, void *arg)
 	return kgni_dgram_cancel(f->nic, arg);
 }
 
+static long kgni_do_err_subscribe(struct kgni_file *f, void *arg)
+{
+	return kgni_err_subscribe(f, arg);
+}
+
+static void kgni_end_err_subscribe(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_ioc_err_subscribe *a = arg;
+	struct kgni_ioc_err_release release = { .id = a->id, .flags = KGNI_ERR_ANYWAY };
+
+	if (!told)
+		kgni_err_release(f, &release);
+}
+
+static long kgni_do_err_release(struct kgni_file *f, void *arg)
+{
+	return kgni_err_release(f, arg);
+}
+
+static long kgni_do_err_wait(struct kgni_file *f, void *arg)
+{
+	return kgni_err_wait(f, arg);
+}
+
+static long kgni_do_err_set(struct kgni_file *f, void *arg)
+{
+	return kgni_err_set(f, arg);
+}
+
 #define KGNI_NEEDS_NIC	true
 
 /*
@@ -288,6 +319,10 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_ATTACH, kgni_do_attach, false, kgni_end_attach },
 	{ KGNI_IOC_GET_PTAG, kgni_do_get_ptag, false, kgni_end_get_ptag },
 	{ KGNI_IOC_RES_INFO, kgni_do_res_info },
+	{ KGNI_IOC_ERR_SUBSCRIBE, kgni_do_err_subscribe, false, kgni_end_err_subscribe },
+	{ KGNI_IOC_ERR_RELEASE, kgni_do_err_release },
+	{ KGNI_IOC_ERR_WAIT, kgni_do_err_wait },
+	{ KGNI_IOC_ERR_SET, kgni_do_err_set },
 };
 
 /* Room for the argument of any call. */
@@ -311,6 +346,10 @@ union kgni_ioctl_arg {
 	struct kgni_dgram_test_arg dgram_test;
 	struct kgni_dgram_probe_arg dgram_probe;
 	struct kgni_ioc_dgram_cancel dgram_cancel;
+	struct kgni_ioc_err_subscribe err_subscribe;
+	struct kgni_ioc_err_release err_release;
+	struct kgni_ioc_err_wait err_wait;
+	struct kgni_ioc_err_set err_set;
 };
 
 static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
@@ -369,6 +408,7 @@ static struct kgni_device *kgni_device_new(u32 id, u32 pe)
 	dev->id = id;
 	dev->pe = pe;
 	kgni_device_jobs_init(dev);
+	kgni_device_errors_init(dev);
 	device_initialize(&dev->dev);
 	dev->dev.class = kgni_class;
 	dev->dev.devt = MKDEV(MAJOR(kgni_devt), id);

@@ -84,12 +84,14 @@ static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, 
 
 static void kgni_finish_remote(struct kgni_xfer *x)
 {
+	if (x->status == KGNI_ST_OK) {
+		if (!kgni_event_remote(x))
+			x->status = KGNI_ST_REM_OVERRUN;
+		else if (x->far && kgni_link_ack_lost())
+			x->status = KGNI_ST_LINK;
+	}
 	if (x->status != KGNI_ST_OK)
-		return;
-	if (!kgni_event_remote(x))
-		x->status = KGNI_ST_REM_OVERRUN;
-	else if (x->far && kgni_link_ack_lost())
-		x->status = KGNI_ST_LINK;
+		kgni_error_post(x);
 }
 
 static void kgni_finish_source(struct kgni_xfer *x, enum kgni_cqe_source source)
@@ -485,6 +487,7 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 {
 	long rc;
 
+	x->nic = nic;
 	if (x->arg.reserved || x->arg.flags & ~KGNI_POST_FLAGS)
 		return -EINVAL;
 	rc = kgni_xfer_check(nic, x);

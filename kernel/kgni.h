@@ -9,8 +9,9 @@
  *
  * Locks, outermost first: kgni_file.lock, kgni_device.lock, that of the
  * domain table; kgni_nic.lock; then the spinlocks kgni_domain.lock and
- * kgni_bte.lock, never both. kgni_mem.lock is taken with no other. Data paths
- * look objects up under RCU and hold references.
+ * kgni_bte.lock, never both. kgni_mem.lock is taken with no other.
+ * kgni_device.eeq_lock is innermost. Data paths look objects up under RCU and
+ * hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -21,6 +22,7 @@
 #include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
+#include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
@@ -73,6 +75,8 @@ enum kgni_refusal {
  * @users: whose jobs they are
  * @used: how much of each resource is taken
  * @refused: how often an access was refused
+ * @eeq_lock: guards @eeqs and the error queues
+ * @eeqs: error queues by the ptag they ask for, 0 for all
  */
 struct kgni_device {
 	struct device dev;
@@ -84,6 +88,8 @@ struct kgni_device {
 	struct list_head users;
 	atomic_t used[KGNI_RES_COUNT];
 	atomic64_t refused[KGNI_REFUSALS];
+	spinlock_t eeq_lock;	/* eeqs, and the queues */
+	struct list_head eeqs[U8_MAX + 1];
 };
 
 /**
@@ -191,6 +197,8 @@ struct kgni_bte {
  * @job: its protection domain
  * @inst_id: instance id
  * @modes: GNI_CDM_MODE_* bits
+ * @owner: process that attached; NULL for a client in the kernel
+ * @cred: what it was allowed to then
  * @lock: guards @mdds, @vmdhs, and who ends a registration
  * @vmdhs: how many indices of virtual handles it may use, 0 before it asked
  * @cqs: queues by id; read under RCU
@@ -212,6 +220,8 @@ struct kgni_nic {
 	struct kgni_job *job;
 	u32 inst_id;
 	u32 modes;
+	struct pid *owner;
+	const struct cred *cred;
 	struct mutex lock;	/* mdds, vmdhs */
 	u32 vmdhs;
 	struct xarray cqs;
@@ -235,6 +245,8 @@ struct kgni_nic {
  * @nic: the attachment, NULL before it
  * @attaching: one whose caller is still to be told
  * @reserved: jobs that KGNI_IOC_GET_PTAG made, by ptag
+ * @eeqs: error queues by id
+ * @next_eeq: where the search for a free id goes on
  */
 struct kgni_file {
 	struct kgni_device *dev;
@@ -243,6 +255,8 @@ struct kgni_file {
 	struct kgni_nic *nic;
 	struct kgni_nic *attaching;
 	struct xarray reserved;
+	struct xarray eeqs;
+	u32 next_eeq;
 };
 
 /**
@@ -349,6 +363,7 @@ struct kgni_mdd {
 
 /**
  * struct kgni_xfer - a post that passed its checks
+ * @nic: who posted it
  * @arg: what the caller asked for
  * @amo: the command, for an AMO
  * @src_cq: referenced queue for source events, or NULL
@@ -358,6 +373,7 @@ struct kgni_mdd {
  * @status: KGNI_ST_OK, or what is wrong at the target
  */
 struct kgni_xfer {
+	struct kgni_nic *nic;
 	struct kgni_ioc_post arg;
 	struct kgni_amo amo;
 	struct kgni_cq *src_cq;
@@ -395,7 +411,55 @@ void kgni_job_get_ptag_end(struct kgni_file *f, const struct kgni_ioc_ptag *arg,
 bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b);
 struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job);
 
+/* error.c */
+struct kgni_eeq;
+
+/**
+ * struct kgni_eeq_args - what an error queue is to be like
+ * @size: events that it holds, up to KGNI_EEQ_MAX; 0 if it only calls
+ * @mask: GNI_ERRMASK_* bits of the categories that it takes
+ * @ptag: whose events; 0 for all
+ * @new_event: called, in interrupt context, after an event entered; or NULL
+ * @critical: likewise, after one that ends programs; or NULL
+ * @context: handed to both
+ */
+struct kgni_eeq_args {
+	u32 size;
+	u8 mask;
+	u8 ptag;
+	void (*new_event)(void *context);
+	void (*critical)(void *context);
+	void *context;
+};
+
+#define KGNI_EEQ_DEFAULT	64
+#define KGNI_EEQ_MAX		4096
+
+void kgni_device_errors_init(struct kgni_device *dev);
+struct kgni_eeq *kgni_eeq_create(struct kgni_device *dev, const struct kgni_eeq_args *args);
+long kgni_eeq_release(struct kgni_eeq *eeq, bool anyway);
+u8 kgni_eeq_get_mask(struct kgni_eeq *eeq);
+u8 kgni_eeq_set_mask(struct kgni_eeq *eeq, u8 mask);
+u8 kgni_eeq_set_ptag(struct kgni_eeq *eeq, u8 ptag);
+long kgni_eeq_take(struct kgni_eeq *eeq, gni_error_event_t *event);
+long kgni_eeq_wait(struct kgni_eeq *eeq, gni_error_event_t *events, u32 max, u32 more_ms,
+		   u32 *count);
+void kgni_error_raise(struct kgni_device *dev, u16 code, u8 category, u8 ptag, const u64 *info);
+void kgni_error_critical(struct kgni_device *dev, u16 code, u8 ptag, const u64 *info);
+long kgni_error_inject(struct kgni_device *dev, u16 code, u8 ptag);
+void kgni_error_post(const struct kgni_xfer *x);
+long kgni_err_subscribe(struct kgni_file *f, struct kgni_ioc_err_subscribe *arg);
+long kgni_err_release(struct kgni_file *f, const struct kgni_ioc_err_release *arg);
+long kgni_err_wait(struct kgni_file *f, struct kgni_ioc_err_wait *arg);
+long kgni_err_set(struct kgni_file *f, struct kgni_ioc_err_set *arg);
+void kgni_err_release_all(struct kgni_file *f);
+
+/* debugfs.c */
+void kgni_debugfs_init(void);
+void kgni_debugfs_exit(void);
+
 /* nic.c */
+void kgni_nic_kill(const struct kgni_nic *nic, u16 code);
 long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
 void kgni_nic_attach_end(struct kgni_file *f, bool told);
 void kgni_nic_release(struct kgni_nic *nic);
@@ -451,13 +515,11 @@ enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgn
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS
 bool kgni_link_lost(void);
 bool kgni_link_ack_lost(void);
-void kgni_link_init(void);
-void kgni_link_exit(void);
+void kgni_link_init(struct dentry *dir);
 #else
 static inline bool kgni_link_lost(void) { return false; }
 static inline bool kgni_link_ack_lost(void) { return false; }
-static inline void kgni_link_init(void) { }
-static inline void kgni_link_exit(void) { }
+static inline void kgni_link_init(struct dentry *dir) { }
 #endif
 
 /* bte.c */

@@ -17,7 +17,6 @@
 
 static DECLARE_FAULT_ATTR(kgni_fail_link);
 static DECLARE_FAULT_ATTR(kgni_fail_link_ack);
-static struct dentry *kgni_debugfs;
 
 /* Not asked when off: tests that count faults of the task would count it. */
 static bool kgni_link_fault(struct fault_attr *attr)
@@ -48,18 +47,12 @@ bool kgni_link_ack_lost(void)
 }
 
 /* What debugfs lacks is for tests to find out. */
-void __init kgni_link_init(void)
+void __init kgni_link_init(struct dentry *dir)
 {
 	kgni_fail_link.verbose = 0;
 	kgni_fail_link_ack.verbose = 0;
-	kgni_debugfs = debugfs_create_dir("kgni", NULL);
-	fault_create_debugfs_attr("fail_link", kgni_debugfs, &kgni_fail_link);
-	fault_create_debugfs_attr("fail_link_ack", kgni_debugfs, &kgni_fail_link_ack);
-}
-
-void kgni_link_exit(void)
-{
-	debugfs_remove_recursive(kgni_debugfs);
+	fault_create_debugfs_attr("fail_link", dir, &kgni_fail_link);
+	fault_create_debugfs_attr("fail_link_ack", dir, &kgni_fail_link_ack);
 }
 
 #endif /* CONFIG_FAULT_INJECTION_DEBUG_FS */

@@ -47,11 +47,11 @@ static int __init kgni_init(void)
 	rc = kgni_bte_init();
 	if (rc)
 		return rc;
-	kgni_link_init();
+	kgni_debugfs_init();
 	rc = kgni_devices_init(nics, pe_base, kgni_table);
 	if (!rc)
 		return 0;
-	kgni_link_exit();
+	kgni_debugfs_exit();
 	kgni_bte_exit();
 	return rc;
 }
@@ -59,7 +59,7 @@ static int __init kgni_init(void)
 static void __exit kgni_exit(void)
 {
 	kgni_devices_exit(nics, kgni_table);
-	kgni_link_exit();
+	kgni_debugfs_exit();
 	kgni_bte_exit();
 	/* Objects freed by RCU callbacks are gone before the code is. */
 	rcu_barrier();

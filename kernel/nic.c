@@ -2,6 +2,9 @@
 /*
  * Attachments: what GNI_CdmAttach() makes of an open file.
  */
+#include <linux/cred.h>
+#include <linux/pid.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
 
 #include "kgni.h"
@@ -17,11 +20,20 @@ static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *j
 	nic->job = job;
 	nic->inst_id = arg->inst_id;
 	nic->modes = arg->modes;
+	nic->owner = get_pid(task_tgid(current));
+	nic->cred = get_current_cred();
 	mutex_init(&nic->lock);
 	xa_init_flags(&nic->cqs, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&nic->mdds);
 	kgni_bte_attach(nic);
 	return nic;
+}
+
+static void kgni_nic_free(struct kgni_nic *nic)
+{
+	put_pid(nic->owner);
+	put_cred(nic->cred);
+	kfree(nic);
 }
 
 static bool kgni_nic_has_fma(const struct kgni_nic *nic)
@@ -55,7 +67,7 @@ static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *
 	return GNI_RC_SUCCESS;
 
 free_nic:
-	kfree(nic);
+	kgni_nic_free(nic);
 put_job:
 	kgni_job_put(job);
 	return rc;
@@ -106,5 +118,26 @@ void kgni_nic_release(struct kgni_nic *nic)
 	if (kgni_nic_has_fma(nic))
 		kgni_res_uncharge(nic->job, KGNI_RES_FMA);
 	kgni_job_put(nic->job);
-	kfree(nic);
+	kgni_nic_free(nic);
+}
+
+/**
+ * kgni_nic_kill - end the process that attached, for an error
+ * @nic: its attachment
+ * @code: which error
+ *
+ * It may have become one that its user may not end: then it goes on. Clients
+ * in the kernel do, too.
+ *
+ * Context: any that does not hold locks of signals.
+ */
+void kgni_nic_kill(const struct kgni_nic *nic, u16 code)
+{
+	union sigval none = { };
+
+	if (!nic->owner)
+		return;
+	dev_info_ratelimited(&nic->dev->dev, "process %d is ended for error 0x%x\n",
+			     pid_nr(nic->owner), code);
+	kill_pid_usb_asyncio(SIGKILL, 0, none, nic->owner, nic->cred);
 }

@@ -68,6 +68,7 @@ UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t 
 /* The driver undoes whatever was made through the file when it is closed. */
 static void nic_destroy(struct gni_nic *nic)
 {
+	ugni_err_release_all(nic);
 	ugni_ep_destroy_all(nic);
 	ugni_cq_destroy_all(nic);
 	ugni_chan_destroy_all(nic);

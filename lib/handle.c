@@ -38,12 +38,14 @@ struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, NULL);
 struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
 struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
 struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);
+struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, NULL);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
 _Static_assert(sizeof(struct gni_ep) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_cq) <= 1U << 9, "size of a slot");
 _Static_assert(sizeof(struct gni_comp_chan) <= 1U << 7, "size of a slot");
+_Static_assert(sizeof(struct gni_err) <= 1U << 7, "size of a slot");
 
 static void arena_forget(struct ugni_arena *a)
 {
@@ -64,6 +66,7 @@ static void arena_forget(struct ugni_arena *a)
 static void forked_child(void)
 {
 	struct gni_comp_chan *chan;
+	struct gni_err *err;
 	struct gni_nic *nic;
 	u32 i;
 
@@ -73,12 +76,16 @@ static void forked_child(void)
 	for (i = 0; (chan = ugni_next(&ugni_chans, &i)); )
 		if (!ugni_away(chan->nic))
 			ugni_sys_close(chan->fd);
+	for (i = 0; (err = ugni_next(&ugni_errs, &i)); )
+		if (!err->nic)
+			ugni_sys_close(err->fd);
 	ugni_control_forked();
 	arena_forget(&ugni_cdms);
 	arena_forget(&ugni_nics);
 	arena_forget(&ugni_eps);
 	arena_forget(&ugni_cqs);
 	arena_forget(&ugni_chans);
+	arena_forget(&ugni_errs);
 }
 
 static void watch_forks(void)

@@ -5,11 +5,11 @@
  * Objects: a communication domain (gni_cdm) has at most one NIC handle
  * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep),
  * completion queues (gni_cq) and completion channels (gni_comp_chan) belong to
- * a NIC handle. All five live in arenas (handle.c), so that any value a program
- * passes as a handle can be checked without touching memory that may not be
- * there.
+ * a NIC handle, and so do error queues (gni_err) that are not of a device as a
+ * whole. All six live in arenas (handle.c), so that any value a program passes
+ * as a handle can be checked without touching memory that may not be there.
  *
- * Locks, outermost first: gni_cdm, gni_ep, gni_cq, gni_comp_chan (each
+ * Locks, outermost first: gni_cdm, gni_ep, gni_cq, gni_comp_chan, gni_err (each
  * slot.lock of the object), then the arenas' own and that of the control
  * files (info.c). Never two of one kind. Nobody sleeps in the driver with a
  * lock held, and calls that block take none around their sleep, so a thread
@@ -129,6 +129,7 @@ extern struct ugni_arena ugni_nics;
 extern struct ugni_arena ugni_eps;
 extern struct ugni_arena ugni_cqs;
 extern struct ugni_arena ugni_chans;
+extern struct ugni_arena ugni_errs;
 
 void ugni_watch_forks(void);
 void *ugni_alloc(struct ugni_arena *a);
@@ -344,6 +345,20 @@ struct gni_comp_chan {
 };
 
 /**
+ * struct gni_err - an error queue
+ * @slot: head; its lock guards its end
+ * @nic: NIC handle it belongs to; NULL if it is of a device
+ * @fd: the file it belongs to
+ * @id: the driver's name for it
+ */
+struct gni_err {
+	struct ugni_slot slot;
+	struct gni_nic *nic;
+	int fd;
+	u32 id;
+};
+
+/**
  * struct gni_ep - an endpoint
  * @slot: head; its lock guards all but @outstanding
  * @nic: NIC handle it belongs to
@@ -449,6 +464,9 @@ enum ugni_again {
 /* chan.c */
 void ugni_chan_leave(struct gni_cq *cq);
 void ugni_chan_destroy_all(const struct gni_nic *nic);
+
+/* error.c */
+void ugni_err_release_all(const struct gni_nic *nic);
 
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);

@@ -70,6 +70,7 @@ static int kgt_device_init(struct kunit_resource *res, void *context)
 	d->dev.id = i;
 	d->dev.pe = *(u32 *)context;
 	kgni_device_jobs_init(&d->dev);
+	kgni_device_errors_init(&d->dev);
 	d->locked_vm = kgt_locked_vm();
 	kgt_devices[i] = &d->dev;
 	res->data = d;
@@ -115,6 +116,7 @@ static int kgt_file_init(struct kunit_resource *res, void *context)
 	f->writable = true;
 	mutex_init(&f->lock);
 	xa_init(&f->reserved);
+	xa_init_flags(&f->eeqs, XA_FLAGS_ALLOC1);
 	res->data = f;
 	return 0;
 }
@@ -124,6 +126,7 @@ void kgt_close(struct kgni_file *f)
 	struct kgni_job *job;
 	unsigned long ptag;
 
+	kgni_err_release_all(f);
 	if (f->nic)
 		kgni_nic_release(f->nic);
 	f->nic = NULL;

@@ -69,6 +69,13 @@ static void *msg;
 	X(GNI_GetJobResInfo, 0, 1, 0, (void *)text)				\
 	X(GNI_GetPtag, 64, 1, &tag)						\
 	X(GNI_GetNttGran, 64, &a)						\
+	X(GNI_SubscribeErrors, NONE, 0, 1, 0, (void *)&word)			\
+	X(GNI_ReleaseErrors, NONE)						\
+	X(GNI_GetErrorMask, NONE, &tag)						\
+	X(GNI_SetErrorMask, NONE, 1, NULL)					\
+	X(GNI_GetErrorEvent, NONE, (void *)text)				\
+	X(GNI_WaitErrorEvents, NONE, (void *)text, 1, 0, &a)			\
+	X(GNI_SetErrorPtag, NONE, 1)						\
 	X(GNI_GetNicStat, s.nic, GNI_NUM_STATS, &a)				\
 	X(GNI_ResetNicStat, NONE, 0)						\
 	X(GNI_MemRegister, s.nic, 1, 2, NONE, 0, 0, &mem)			\

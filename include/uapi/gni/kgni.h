@@ -374,6 +374,92 @@ struct kgni_ioc_dgram_cancel {
 	__u32 flags;
 };
 
+/* Codes of error events, besides the KGNI_ST_* of kernel/core/cqe.h for posts. */
+#define KGNI_ERR_MEMORY_CORRECTED	0x100	/* memory was wrong, and set right */
+#define KGNI_ERR_MEMORY			0x101	/* memory is lost */
+#define KGNI_ERR_DIAG			0x102	/* diagnostics want it */
+#define KGNI_ERR_QUIESCE		0x103	/* the device stands still; info[0] is 0 at the end */
+#define KGNI_ERR_NO_JOB			0x104	/* a transaction of a job that is not here */
+
+/**
+ * struct kgni_error_event - an error that a device met: a gni_error_event_t
+ * @code: which: a KGNI_ST_* or KGNI_ERR_*
+ * @category: the GNI_ERRMASK_* bit that it comes under
+ * @ptag: protection tag that it concerns, 0 for none
+ * @serial: counts those meant for the queue, lost ones too
+ * @time: nanoseconds since 1970
+ * @info: for posts: remote address, first half of the remote handle, length,
+ *	and PE address of the other side (high half) with the gni_post_type_t
+ */
+struct kgni_error_event {
+	__u16 code;
+	__u8 category;
+	__u8 ptag;
+	__u32 serial;
+	__u64 time;
+	__u64 info[4];
+};
+
+/**
+ * struct kgni_ioc_err_subscribe - KGNI_IOC_ERR_SUBSCRIBE: make an error queue
+ * @mask: GNI_ERRMASK_* bits of what it takes
+ * @events: how many it holds, 0 for 64
+ * @id: out: names the queue in the calls of this file, never 0
+ */
+struct kgni_ioc_err_subscribe {
+	__u32 mask;
+	__u32 events;
+	__u32 id;
+	__u32 reserved;
+};
+
+/* flag of struct kgni_ioc_err_release */
+#define KGNI_ERR_ANYWAY		0x1	/* end the waits of others */
+
+/* KGNI_IOC_ERR_RELEASE: @flags: KGNI_ERR_ANYWAY */
+struct kgni_ioc_err_release {
+	__u32 id;
+	__u32 flags;
+};
+
+/**
+ * struct kgni_ioc_err_wait - KGNI_IOC_ERR_WAIT: take error events
+ * @events: address of an array of struct kgni_error_event
+ * @timeout_ms: for the first: 0 to look and return, KGNI_WAIT_FOREVER, or
+ *	milliseconds
+ * @id: the queue
+ * @max: how many @events has room for, 1 or more
+ * @more_ms: how long to wait for more after the first, milliseconds
+ * @count: out: how many came
+ */
+struct kgni_ioc_err_wait {
+	__u64 events;
+	__u64 timeout_ms;
+	__u32 id;
+	__u32 max;
+	__u32 more_ms;
+	__u32 count;
+};
+
+/* what to do with an error queue, in struct kgni_ioc_err_set */
+#define KGNI_ERR_GET_MASK	0
+#define KGNI_ERR_SET_MASK	1
+#define KGNI_ERR_SET_PTAG	2
+
+/**
+ * struct kgni_ioc_err_set - KGNI_IOC_ERR_SET: choose what a queue takes
+ * @id: the queue
+ * @what: KGNI_ERR_GET_MASK, KGNI_ERR_SET_MASK, KGNI_ERR_SET_PTAG
+ * @value: the mask, or the protection tag, 0 for all; not looked at by GET
+ * @old: out: what it was before
+ */
+struct kgni_ioc_err_set {
+	__u32 id;
+	__u32 what;
+	__u32 value;
+	__u32 old;
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -394,5 +480,9 @@ struct kgni_ioc_dgram_cancel {
 #define KGNI_IOC_DGRAM_TEST	_IOWR(KGNI_IOC_MAGIC, 0x41, struct kgni_ioc_dgram_test)
 #define KGNI_IOC_DGRAM_PROBE	_IOWR(KGNI_IOC_MAGIC, 0x42, struct kgni_ioc_dgram_probe)
 #define KGNI_IOC_DGRAM_CANCEL	_IOW(KGNI_IOC_MAGIC, 0x43, struct kgni_ioc_dgram_cancel)
+#define KGNI_IOC_ERR_SUBSCRIBE	_IOWR(KGNI_IOC_MAGIC, 0x50, struct kgni_ioc_err_subscribe)
+#define KGNI_IOC_ERR_RELEASE	_IOW(KGNI_IOC_MAGIC, 0x51, struct kgni_ioc_err_release)
+#define KGNI_IOC_ERR_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x52, struct kgni_ioc_err_wait)
+#define KGNI_IOC_ERR_SET	_IOWR(KGNI_IOC_MAGIC, 0x53, struct kgni_ioc_err_set)
 
 #endif /* _UAPI_GNI_KGNI_H */

@@ -311,7 +311,52 @@ static gni_return_t reset_nic_stat(void *h)
 	return GNI_ResetNicStat(h, 0);
 }
 
-enum type { CDM, NIC, EP, CQ };
+/* Without a NIC it is about a device. */
+static gni_return_t subscribe_errors(void *h)
+{
+	gni_err_handle_t err;
+
+	return h ? GNI_SubscribeErrors(h, 0, 1, 0, &err) : GNI_RC_INVALID_PARAM;
+}
+
+static gni_return_t release_errors(void *h)
+{
+	return GNI_ReleaseErrors(h);
+}
+
+static gni_return_t get_error_mask(void *h)
+{
+	gni_error_mask_t mask;
+
+	return GNI_GetErrorMask(h, &mask);
+}
+
+static gni_return_t set_error_mask(void *h)
+{
+	return GNI_SetErrorMask(h, 1, NULL);
+}
+
+static gni_return_t set_error_ptag(void *h)
+{
+	return GNI_SetErrorPtag(h, 1);
+}
+
+static gni_return_t get_error_event(void *h)
+{
+	gni_error_event_t event;
+
+	return GNI_GetErrorEvent(h, &event);
+}
+
+static gni_return_t wait_error_events(void *h)
+{
+	gni_error_event_t event;
+	uint32_t n;
+
+	return GNI_WaitErrorEvents(h, &event, 1, 0, &n);
+}
+
+enum type { CDM, NIC, EP, CQ, ERR };
 
 #define CALL(fn, type)	{ #fn, fn, type }
 
@@ -337,6 +382,9 @@ static const struct call {
 	CALL(smsg_send, EP), CALL(smsg_send_w_tag, EP), CALL(smsg_get_next, EP),
 	CALL(smsg_get_next_w_tag, EP), CALL(smsg_release, EP), CALL(smsg_set_delivery_mode, NIC),
 	CALL(smsg_set_max_retrans, NIC), CALL(get_nic_stat, NIC), CALL(reset_nic_stat, NIC),
+	CALL(subscribe_errors, NIC), CALL(release_errors, ERR), CALL(get_error_mask, ERR),
+	CALL(set_error_mask, ERR), CALL(set_error_ptag, ERR), CALL(get_error_event, ERR),
+	CALL(wait_error_events, ERR),
 };
 
 static void setup(void)
@@ -412,11 +460,15 @@ static void test_wild(void)
 
 static void test_types(void)
 {
+	gni_err_handle_t err;
+
 	setup();
+	must_do(GNI_SubscribeErrors(nic.h, 0, 1, 0, &err));
 	try_handle(nic.cdm, "a domain", CDM);
 	try_handle(nic.h, "a NIC", NIC);
 	try_handle(ep, "an endpoint", EP);
 	try_handle(nic.tx, "a queue", CQ);
+	try_handle(err, "an error queue", ERR);
 	still_works();
 }
 

@@ -21,7 +21,7 @@
 #define HANDLES		64
 #define OWN		16
 #define LAST_CODE	GNI_RC_ERROR_NOMEM
-#define CALLS		24
+#define CALLS		40
 
 /* --- plans --------------------------------------------------------------------- */
 

@@ -18,7 +18,8 @@ static const struct {
 	{ KGNI_IOC_DGRAM_CANCEL, 4 }, { KGNI_IOC_ATTACH, 4 }, { KGNI_IOC_GET_PTAG, 2 },
 	{ KGNI_IOC_RES_INFO, 2 }, { KGNI_IOC_INFO, 1 }, { KGNI_IOC_POST_CHAIN, 12 },
 	{ KGNI_IOC_CQ_WAKE, 2 }, { KGNI_IOC_CQ_NOTIFY, 4 }, { KGNI_IOC_MDD_BLOCK, 3 },
-	{ KGNI_IOC_MEM_NEXT, 3 },
+	{ KGNI_IOC_MEM_NEXT, 3 }, { KGNI_IOC_ERR_SUBSCRIBE, 3 }, { KGNI_IOC_ERR_RELEASE, 2 },
+	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -44,6 +45,10 @@ union arg {
 	struct kgni_ioc_dgram_test dgram_test;
 	struct kgni_ioc_dgram_probe dgram_probe;
 	struct kgni_ioc_dgram_cancel dgram_cancel;
+	struct kgni_ioc_err_subscribe err_subscribe;
+	struct kgni_ioc_err_release err_release;
+	struct kgni_ioc_err_wait err_wait;
+	struct kgni_ioc_err_set err_set;
 };
 
 /* --- files --------------------------------------------------------------------- */
@@ -383,6 +388,30 @@ static void fill_wait(struct kgni_ioc_cq_wait *p)
 	p->count = one_in(2) ? 1 : mostly(ARRAY_SIZE(refs));
 }
 
+static void fill_err(union arg *arg, unsigned long cmd)
+{
+	switch (cmd) {
+	case KGNI_IOC_ERR_SUBSCRIBE:
+		arg->err_subscribe.mask = one_in(4) ? mostly(300) : 0xff;
+		arg->err_subscribe.events = mostly(8);
+		break;
+	case KGNI_IOC_ERR_RELEASE:
+		arg->err_release.id = mostly(6);
+		arg->err_release.flags = mostly(2);
+		break;
+	case KGNI_IOC_ERR_WAIT:
+		arg->err_wait.events = one_in(8) ? some_address() : (uint64_t)some_place();
+		arg->err_wait.id = mostly(6);
+		arg->err_wait.max = mostly(4);
+		break;
+	case KGNI_IOC_ERR_SET:
+		arg->err_set.id = mostly(6);
+		arg->err_set.what = mostly(3);
+		arg->err_set.value = mostly(8);
+		break;
+	}
+}
+
 static void fill_other(union arg *arg, unsigned long cmd)
 {
 	unsigned int i;
@@ -408,6 +437,12 @@ static void fill_other(union arg *arg, unsigned long cmd)
 		arg->res.scope = mostly(2);
 		arg->res.type = mostly(10);
 		arg->res.ptag = mostly(16);
+		break;
+	case KGNI_IOC_ERR_SUBSCRIBE:
+	case KGNI_IOC_ERR_RELEASE:
+	case KGNI_IOC_ERR_WAIT:
+	case KGNI_IOC_ERR_SET:
+		fill_err(arg, cmd);
 		break;
 	default:
 		for (i = 0; i < ARRAY_SIZE(arg->word); i++)
@@ -464,12 +499,15 @@ static void fill_arg(unsigned long cmd, union arg *arg, int *fd)
 	}
 }
 
-/* Nothing sleeps for long. */
+/* Nothing sleeps for long, and nobody is ended for the first mistake. */
 static void hurry(unsigned long cmd, union arg *arg)
 {
 	uint64_t ms = one_in(4) ? below(4) : 0;
 
 	switch (cmd) {
+	case KGNI_IOC_ATTACH:
+		arg->attach.modes &= ~GNI_CDM_MODE_ERR_ALL_KILL;
+		break;
 	case KGNI_IOC_CQ_WAIT:
 		arg->cq_wait.timeout_ms = ms;
 		break;
@@ -478,6 +516,10 @@ static void hurry(unsigned long cmd, union arg *arg)
 		break;
 	case KGNI_IOC_DGRAM_PROBE:
 		arg->dgram_probe.timeout_ms = ms;
+		break;
+	case KGNI_IOC_ERR_WAIT:
+		arg->err_wait.timeout_ms = ms;
+		arg->err_wait.more_ms = ms;
 		break;
 	}
 }

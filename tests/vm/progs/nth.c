@@ -1206,6 +1206,87 @@ static const struct row row_unload = {
 	.call = call_unload, .count = count_module, .has = COPIES,
 };
 
+/* --- error queues --------------------------------------------------------------- */
+
+static struct kgni_ioc_err_subscribe subscribe;
+static struct kgni_error_event err_event;
+
+static void prepare_subscribe(void)
+{
+	subscribe = (struct kgni_ioc_err_subscribe){ .mask = 0xff };
+}
+
+static long call_subscribe(void)
+{
+	return do_ioctl(fd, KGNI_IOC_ERR_SUBSCRIBE, &subscribe);
+}
+
+static void undo_subscribe(void)
+{
+	struct kgni_ioc_err_release arg = { .id = subscribe.id };
+
+	must_ioctl(fd, KGNI_IOC_ERR_RELEASE, &arg);
+}
+
+static const struct row row_err_subscribe = {
+	.name = "ERR_SUBSCRIBE", .setup = setup_member, .prepare = prepare_subscribe,
+	.call = call_subscribe, .undo = undo_subscribe, .has = ALLOCATES,
+};
+
+static void prepare_err_event(void)
+{
+	struct kgni_ioc_post none = { .type = GNI_POST_CQWRITE, .remote_pe = ~0U };
+
+	prepare_subscribe();
+	must(!call_subscribe());
+	must_ioctl(fd, KGNI_IOC_POST, &none);
+}
+
+/* An event that could not be told is there when the call is made again. */
+static long call_err_wait(void)
+{
+	struct kgni_ioc_err_wait arg = {
+		.id = subscribe.id, .max = 1, .events = (uint64_t)&err_event,
+	};
+	long rc = do_ioctl(fd, KGNI_IOC_ERR_WAIT, &arg);
+
+	if (!rc)
+		is_u64(err_event.serial, 1);
+	return rc;
+}
+
+static const struct row row_err_wait = {
+	.name = "ERR_WAIT", .setup = setup_member, .prepare = prepare_err_event,
+	.call = call_err_wait, .undo = undo_subscribe, .has = COPIES,
+	.also = GNI_RC_PERMISSION_ERROR,
+};
+
+static long call_err_set(void)
+{
+	struct kgni_ioc_err_set arg = {
+		.id = subscribe.id, .what = KGNI_ERR_SET_MASK, .value = 1,
+	};
+
+	return do_ioctl(fd, KGNI_IOC_ERR_SET, &arg);
+}
+
+static const struct row row_err_set = {
+	.name = "ERR_SET", .setup = setup_member, .prepare = prepare_err_event,
+	.call = call_err_set, .undo = undo_subscribe, .has = COPIES,
+};
+
+static long call_err_release(void)
+{
+	struct kgni_ioc_err_release arg = { .id = subscribe.id };
+
+	return do_ioctl(fd, KGNI_IOC_ERR_RELEASE, &arg);
+}
+
+static const struct row row_err_release = {
+	.name = "ERR_RELEASE", .setup = setup_member, .prepare = prepare_err_event,
+	.call = call_err_release, .has = COPIES,
+};
+
 /* --- tables -------------------------------------------------------------------- */
 
 #define ROWS(row)							\
@@ -1221,7 +1302,8 @@ static const struct row row_unload = {
 	row(rdma_put_small) row(rdma_put) row(rdma_get)			\
 	row(dgram_post) row(dgram_match) row(dgram_pending)		\
 	row(dgram_test) row(dgram_probe) row(dgram_orphan)		\
-	row(dgram_cancel) row(lib_attach) row(lib_cq_create)		\
+	row(dgram_cancel) row(err_subscribe) row(err_wait)		\
+	row(err_set) row(err_release) row(lib_attach) row(lib_cq_create)		\
 	row(lib_register) row(lib_dgram) row(lib_put) row(lib_rdma)	\
 	row(lib_monitor)
 #define MODULE_ROWS(row)	row(load) row(unload)

@@ -25,6 +25,8 @@ static const struct {
 	{ KGNI_IOC_CQ_WAKE, true }, { KGNI_IOC_CQ_NOTIFY, true },
 	{ KGNI_IOC_MDD_BLOCK, true }, { KGNI_IOC_MEM_NEXT, true },
 	{ KGNI_IOC_POST_CHAIN, true },
+	{ KGNI_IOC_ERR_SUBSCRIBE, false }, { KGNI_IOC_ERR_RELEASE, false },
+	{ KGNI_IOC_ERR_WAIT, false }, { KGNI_IOC_ERR_SET, false },
 };
 
 #define LAST_CODE	GNI_RC_ERROR_NOMEM
@@ -187,6 +189,9 @@ static void test_reserved(void)
 	struct kgni_ioc_dgram_test dtest = { .reserved = 1 };
 	struct kgni_ioc_dgram_probe probe = { .reserved = 1 };
 	struct kgni_ioc_dgram_cancel cancel = { .flags = 8 };
+	struct kgni_ioc_err_subscribe subscribe = { .reserved = 1 };
+	struct kgni_ioc_err_release release = { .flags = 2 };
+	struct kgni_ioc_err_set set = { .what = 3 };
 	int fd = raw_attach(0, 1, 0);
 
 	fails_with(ioctl(fd, KGNI_IOC_CQ_CREATE, &cq), EINVAL);
@@ -214,6 +219,9 @@ static void test_reserved(void)
 	fails_with(ioctl(fd, KGNI_IOC_DGRAM_TEST, &dtest), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_DGRAM_PROBE, &probe), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_DGRAM_CANCEL, &cancel), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_ERR_SUBSCRIBE, &subscribe), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_ERR_RELEASE, &release), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_ERR_SET, &set), EINVAL);
 }
 
 /* --- waiting ------------------------------------------------------------------- */
@@ -547,6 +555,7 @@ union arg {
 	struct kgni_ioc_dgram_post dgram_post;
 	struct kgni_ioc_dgram_test dgram_test;
 	struct kgni_ioc_dgram_probe dgram_probe;
+	struct kgni_ioc_err_wait err_wait;
 };
 
 /* A value below @n, or now and then one that is out of its range. */
@@ -665,6 +674,14 @@ static void tame(unsigned long cmd, union arg *arg)
 	uint64_t ms = rnd(&fz.seed) % 3;
 
 	switch (cmd) {
+	case KGNI_IOC_ATTACH:
+		/* Who is ended for the first mistake finds nothing. */
+		arg->attach.modes &= ~GNI_CDM_MODE_ERR_ALL_KILL;
+		break;
+	case KGNI_IOC_ERR_WAIT:
+		arg->err_wait.timeout_ms = ms;
+		arg->err_wait.more_ms = ms;
+		break;
 	case KGNI_IOC_CQ_WAIT:
 		arg->cq_wait.timeout_ms = ms;
 		break;

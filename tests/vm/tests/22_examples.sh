@@ -16,6 +16,7 @@ expected()
 	GNI_Cq queue 1: 123; remote memory handle names no registration of the job; try again: no
 	GNI_Ep put 42: source event 17, target event 23
 	GNI_EpPostData instance 2 says: instance 2
+	GNI_Errors code 0x5, category 0x4, event 1
 	GNI_Get version 0x5c0000, device 0 is Aries, stalls: 0
 	GNI_Mem 4 registrations, read-only: 1, rebuilt: right
 	GNI_Post 40, then 42; chain: 7 and 8
