@@ -46,9 +46,22 @@ kgni_loaded()
 leaks=/sys/kernel/debug/kmemleak
 warn_once=/sys/kernel/debug/clear_warn_once
 
+uptime_seconds()
+{
+	sed 's/\..*//' /proc/uptime
+}
+
+# Looking for leaks takes longer than many a test: it waits until there were some
+# minutes of tests, or no more follow. Traces say which program it was.
+leaks_due()
+{
+	[ "$left" = 0 ] || [ $(($(uptime_seconds) - looked)) -ge 240 ]
+}
+
 # A leak is one that is older than 5 s and that two scans find unchanged.
 find_leaks()
 {
+	looked=$(uptime_seconds)
 	[ -w $leaks ] || return
 	sleep 6
 	echo scan > $leaks
@@ -58,12 +71,14 @@ find_leaks()
 forget_leaks()
 {
 	[ ! -w $leaks ] || echo clear > $leaks
+	suspects=
 }
 
 # Loaded anew, kgni.ko lies where it lay, and traces have its names.
 show_leaks()
 {
 	[ -r $leaks ] && grep -q . $leaks || return
+	say "bad left by one of these tests:$suspects"
 	kgni_loaded || insmod "/lib/modules/$(uname -r)/extra/kgni.ko" 2>/dev/null
 	grep -v '^    [0-9a-f][0-9a-f] ' $leaks | sed "s/^/@@$token bad /"
 	rmmod kgni 2>/dev/null
@@ -98,11 +113,18 @@ run_one()
 	if [ -z "$was_off" ] && lockdep_off; then
 		say "bad lockdep has switched itself off: what follows runs without it"
 	fi
-	find_leaks
+	suspects="$suspects $1"
+	due=
+	if leaks_due; then
+		due=1
+		find_leaks
+	fi
 	echo
 	dmesg -r -c | sed "s/^/@@$token dmesg /"
-	show_leaks
-	forget_leaks
+	if [ -n "$due" ]; then
+		show_leaks
+		forget_leaks
+	fi
 	say "end $1 $rc"
 }
 
@@ -121,7 +143,9 @@ uname -r | { read -r release; say "kernel $release"; }
 was_off=
 find_leaks
 forget_leaks
+left=$(wc -l < /vm/tests)
 while read -r name seconds; do
+	left=$((left - 1))
 	run_one "$name" "$seconds"
 done < /vm/tests
 save_gcov
