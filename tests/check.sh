@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Runs groups of tests and closes with one line that counts all of them:
 #
-#	tests/check.sh [lint] [unit] [vm] [debug] [kcsan]
+#	tests/check.sh [lint] [unit] [vm] [debug] [debug-short] [kcsan]
 #
 # A caller that sums several runs sets KGNI_RESULTS to a file, gets a line
 # "passed failed skipped" there for each group, and no closing line.
@@ -121,14 +121,16 @@ check_in_kernel()
 		KGNI_TEST_SCALE=${KGNI_TEST_SCALE:-8} KGNI_VM_MEMORY=${KGNI_VM_MEMORY:-1G} check_vm
 }
 
+debug_args="UBSAN_SANITIZE=y KCOV_INSTRUMENT=y"
 for group in "$@"; do
 	case $group in
 	lint) echo "== lint" && run_tap lint tests/lint.sh ;;
 	unit) check_unit ;;
 	vm) check_vm ;;
-	debug) check_in_kernel debug "UBSAN_SANITIZE=y KCOV_INSTRUMENT=y" ;;
+	debug) check_in_kernel debug "$debug_args" ;;
+	debug-short) KGNI_TEST_SHORT=1 check_in_kernel debug "$debug_args" ;;
 	kcsan) check_in_kernel kcsan "" ;;
-	*) die "unknown group '$group': lint, unit, vm, debug or kcsan" ;;
+	*) die "unknown group '$group': lint, unit, vm, debug, debug-short or kcsan" ;;
 	esac
 done
 [ -n "${KGNI_RESULTS:-}" ] || tests/total.sh "$passed" "$failed" "$skipped"

@@ -31,6 +31,7 @@ The guest has kgni.ko where modprobe finds it (load_kgni in the tests), tools in
 
 Environment: KGNI_VM_ACCEL=tcg|kvm (else a short boot under KVM decides),
 KGNI_TEST_TIMEOUT (seconds for a test with no "# timeout:" line; 120),
+KGNI_TEST_SHORT (not empty: all tests but those with a line "# long"),
 KGNI_TEST_SCALE (what every time limit is multiplied by, also in the guest; 1),
 KGNI_VM_KERNEL_DIR (a folder with vmlinuz and lib/modules/ in place of Debian's).
 EOF
@@ -165,11 +166,15 @@ start()
 
 select_tests()
 {
-	local want file found
+	local want file found short
 
 	cd "$VM_SRC/tests"
 	if [ $# = 0 ]; then
 		set -- [0-9]*_*.sh
+		if [ -n "${KGNI_TEST_SHORT:-}" ]; then
+			mapfile -t short < <(grep -L '^# long$' "$@")
+			set -- "${short[@]}"
+		fi
 	fi
 	for want in "$@"; do
 		found=

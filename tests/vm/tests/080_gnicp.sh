@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # gnicp: copies that come out right, and every way in which they can't.
+# long
 # timeout: 600
 # shellcheck source=tests/vm/tests/lib.sh
 . "${0%/*}/lib.sh"

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Peers killed in the middle of transfers: nothing leaks, survivors live.
+# long
 # timeout: 240
 . "${0%/*}/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # What one job or a child could try on another: tables of attempts, each refused.
+# long
 # timeout: 300
 . "${0%/*}/lib.sh"
 

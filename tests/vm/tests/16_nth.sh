@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # Each call while the first, the second ... allocation, copy or pin that it leads to
 # fails: what failed, what the call said, and what it left behind, as a table.
+# long
 # timeout: 400
 # expect-dmesg: Huh VM_FAULT_OOM leaked out
 # expect-dmesg: kmemleak: Cannot allocate a scan area

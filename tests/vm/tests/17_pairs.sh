@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Each operation at the same time as each other that meets it at an object.
+# long
 # timeout: 600
 . "${0%/*}/lib.sh"
 

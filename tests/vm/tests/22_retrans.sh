@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Ways between NICs that fail, and messages that are sent again.
+# long
 # timeout: 400
 . "${0%/*}/lib.sh"
 
