@@ -669,15 +669,14 @@ struct cq_wait {
 	bool through_mask;
 };
 
-/* A thread that is cancelled while it holds the lock would keep it for ever. */
 static gni_return_t pop_uncancelled(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
 {
+	struct ugni_guard guard;
 	gni_return_t rc;
-	int state;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ugni_guard(&guard);
 	rc = cq_pop(hndl, entry);
-	pthread_setcancelstate(state, NULL);
+	ugni_unguard(&guard);
 	return rc;
 }
 

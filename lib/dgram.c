@@ -220,20 +220,19 @@ static gni_return_t wait_final(struct dgram_test *t, u64 deadline)
 	return ugni_bad(GNI_RC_TIMEOUT, "the datagram is still under way");
 }
 
-/* A thread that is cancelled while it holds the lock would keep it for ever. */
 static gni_return_t wait_prepare(struct dgram_test *t, gni_ep_handle_t ep_hndl,
 				 struct dgram_name name)
 {
+	struct ugni_guard guard;
 	struct gni_ep *ep;
-	int state;
 
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	ugni_guard(&guard);
 	ep = ugni_ep_lock(ep_hndl);
 	if (ep) {
 		test_prepare(t, ep, name);
 		ugni_unlock(ep);
 	}
-	pthread_setcancelstate(state, NULL);
+	ugni_unguard(&guard);
 	if (!ep)
 		return ugni_no("endpoint", ep_hndl);
 	return ugni_away(t->nic) ? ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY) : GNI_RC_SUCCESS;

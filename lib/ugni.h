@@ -138,6 +138,35 @@ bool ugni_retire(struct ugni_arena *a, void *obj);
 void ugni_free(struct ugni_arena *a, void *obj);
 void *ugni_next(const struct ugni_arena *a, u32 *index);
 
+/**
+ * struct ugni_guard - how the thread could be cancelled before ugni_guard()
+ * @type: at once, or at certain calls
+ * @state: at all
+ */
+struct ugni_guard {
+	int type;
+	int state;
+};
+
+/*
+ * Calls that block may be cancelled at any instruction, so where they take a
+ * lock they put it off: who is cancelled with a lock held keeps it for ever.
+ * Of pthread_setcancelstate() alone glibc's handler takes no notice if
+ * pthread_cancel() was called just before; of the type it does.
+ */
+static inline void ugni_guard(struct ugni_guard *g)
+{
+	pthread_setcanceltype(PTHREAD_CANCEL_DEFERRED, &g->type);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &g->state);
+}
+
+/* A thread that was cancelled meanwhile ends here. */
+static inline void ugni_unguard(const struct ugni_guard *g)
+{
+	pthread_setcancelstate(g->state, NULL);
+	pthread_setcanceltype(g->type, NULL);
+}
+
 /* Number of an object, unique among those of its type in the process. */
 static inline u32 ugni_index(const struct ugni_arena *a, const void *obj)
 {

@@ -10,5 +10,6 @@ unload_kgni
 load_kgni nics=2
 run_prog contract_setup
 run_prog contract_event
+run_prog contract_threads
 unload_kgni
 done_testing
