@@ -423,11 +423,15 @@ static void test_file_limit(void)
 {
 	struct rlimit files = { 3, 3 };
 	gni_cdm_handle_t cdm = cdm_open(1, GNI_FIND_ALLOC_PTAG, COOKIE, 0);
+	gni_comp_chan_handle_t chan;
+	gni_nic_handle_t nic;
+	uint32_t pe;
 
 	must(!setrlimit(RLIMIT_NOFILE, &files));
 	is_rc(attach(cdm, 0), GNI_RC_ERROR_RESOURCE);
 	close(0);
-	is_rc(attach(cdm, 0), GNI_RC_SUCCESS, "with a file descriptor free");
+	is_rc(GNI_CdmAttach(cdm, 0, &pe, &nic), GNI_RC_SUCCESS, "with a file descriptor free");
+	is_rc(GNI_CompChanCreate(nic, &chan), GNI_RC_ERROR_RESOURCE);
 }
 
 /* Not a byte more for this process; what it has it keeps. */
@@ -467,6 +471,7 @@ static void no_memory_to_attach(void *arg)
 static void no_memory_for_objects(void *arg)
 {
 	gni_cdm_handle_t cdm = cdm_open(1, GNI_FIND_ALLOC_PTAG, COOKIE, 0);
+	gni_comp_chan_handle_t chan;
 	gni_nic_handle_t nic;
 	gni_ep_handle_t ep;
 	gni_cq_handle_t cq;
@@ -477,6 +482,7 @@ static void no_memory_for_objects(void *arg)
 	use_up_memory();
 	is_rc(GNI_EpCreate(nic, NULL, &ep), GNI_RC_ERROR_NOMEM);
 	is_rc(GNI_CqCreate(nic, 16, 0, 0, NULL, NULL, &cq), GNI_RC_ERROR_NOMEM);
+	is_rc(GNI_CompChanCreate(nic, &chan), GNI_RC_ERROR_NOMEM);
 }
 
 static void no_memory_for_requests(void *arg)
@@ -623,7 +629,7 @@ static void test_limits(void)
 
 static void test_devices(void)
 {
-	uint32_t pe[2] = { 0 }, cpu;
+	uint32_t pe[2] = { 0 }, cpu, gran = 0;
 	gni_nic_device_t type = GNI_DEVICE_GEMINI;
 	int n = 0, ids[4] = { -1, -1, -1, -1 };
 
@@ -640,6 +646,10 @@ static void test_devices(void)
 	is_rc(GNI_GetDeviceType(&type), GNI_RC_SUCCESS);
 	is_u64(type, GNI_DEVICE_ARIES);
 	is_rc(GNI_GetDeviceType(NULL), GNI_RC_INVALID_PARAM);
+	is_rc(GNI_GetNttGran(0, &gran), GNI_RC_SUCCESS);
+	ok(gran && !(gran & (gran - 1)), "%u", gran);
+	is_rc(GNI_GetNttGran(0, NULL), GNI_RC_INVALID_PARAM);
+	is_rc(GNI_GetNttGran(device_count(), &gran), GNI_RC_INVALID_PARAM);
 	is_rc(GNI_CdmGetNicAddress(0, &pe[0], &cpu), GNI_RC_SUCCESS);
 	is_rc(GNI_CdmGetNicAddress(1, &pe[1], &cpu), GNI_RC_SUCCESS);
 	is_u64(pe[1], pe[0] + 1);

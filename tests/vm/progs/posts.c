@@ -241,6 +241,41 @@ static void test_chain_refused(void)
 	target_close(&t);
 }
 
+/* The codes of a post are those of a chain, whichever of its transactions they are for. */
+static void test_chain_codes(void)
+{
+	gni_ct_get_post_descriptor_t elem = { 0 };
+	unsigned char *dst = map_private(2 * PAGE);
+	gni_mem_handle_t lmh, ro;
+	gni_post_descriptor_t d;
+	struct target t;
+
+	target_open(&t, PEER, PAGE, 0, 0);
+	mem_open(&t.n, dst, PAGE, NULL, 0, &lmh);
+	mem_open(&t.n, dst + PAGE, PAGE, NULL, GNI_MEM_READ_ONLY, &ro);
+	memset(t.mem, 5, PAGE);
+	desc_init(&d, GNI_POST_FMA_GET, GLOBAL);
+	desc_move(&d, dst, &lmh, &t.r, 0, 8);
+	d.next_descr = &elem;
+	elem.local_addr = (uint64_t)dst + 64;
+	elem.local_mem_hndl = lmh;
+	elem.remote_addr = t.r.addr + 2;
+	elem.remote_mem_hndl = t.r.mh;
+	elem.length = 8;
+	is_rc(GNI_CtPostFma(t.ep, &d), GNI_RC_ALIGNMENT_ERROR);
+	elem.remote_addr = t.r.addr;
+	elem.local_addr = (uint64_t)dst + PAGE;
+	elem.local_mem_hndl = ro;
+	is_rc(GNI_CtPostFma(t.ep, &d), GNI_RC_PERMISSION_ERROR);
+	ok(all_bytes(dst, 2 * PAGE, 0), "not even the first was done");
+	is_empty(t.n.tx);
+	elem.local_addr = (uint64_t)dst + 8;
+	elem.local_mem_hndl = lmh;
+	is_rc(chain_wait(&t, &d), GNI_RC_SUCCESS);
+	ok(all_bytes(dst, 16, 5));
+	target_close(&t);
+}
+
 static void test_chain_limits(void)
 {
 	gni_ct_put_post_descriptor_t *elem = calloc(KGNI_CHAIN_MAX, sizeof(*elem));
@@ -480,6 +515,7 @@ static const struct test tests[] = {
 	CASES("chains of AMOs and CQ writes", test_chain_amo_cqw),
 	CASES("chain of puts with flags", test_chain_flags),
 	CASE("chains: what is refused", test_chain_refused),
+	CASE("chains: codes of elements", test_chain_codes),
 	CASE("chains: the longest", test_chain_limits),
 	CASES("flagged responses", test_flagged),
 	CASE("flagged responses: what is refused", test_flagged_refused),
