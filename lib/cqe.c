@@ -129,31 +129,15 @@ UGNI_PUBLIC unsigned int gni_cq_bte_enq_status(gni_cq_entry_t entry)
 
 /* --- errors --------------------------------------------------------------------------- */
 
-static const char *const status_text[KGNI_ST_COUNT] = {
-	[KGNI_ST_OK] = "no error",
-	[KGNI_ST_MDD_INVALID] = "remote memory handle names no registration of the job",
-	[KGNI_ST_BOUNDS] = "range is not inside the remote registration",
-	[KGNI_ST_PROTECTION] = "remote registration is read-only",
-	[KGNI_ST_ADDRESS] = "memory behind an address could not be reached",
-	[KGNI_ST_UNREACHABLE] = "no NIC has the remote address",
-	[KGNI_ST_ABORTED] = "a registration was taken back, or its owner ended, in flight",
-	[KGNI_ST_PRODUCER_DIED] = "event was lost with the process that should have delivered it",
-	[KGNI_ST_NO_CQ] = "no completion queue behind the remote registration",
-	[KGNI_ST_REM_OVERRUN] = "remote completion queue was full",
-	[KGNI_ST_LINK] = "connection to the remote node failed",
-};
-
 /* Say in words what an entry tells; @size: of @text, 128 is enough. */
 void ugni_entry_text(gni_cq_entry_t entry, char *text, size_t size)
 {
-	u64 status = kgni_cqe_status(entry);
+	const char *known = kgni_cqe_text(entry);
 
-	if (entry & KGNI_CQE_OVERRUN)
-		snprintf(text, size, "overrun: events were lost, the completion queue was full");
-	else if (status >= KGNI_ST_COUNT)
-		snprintf(text, size, "undefined status %u", (unsigned int)status);
+	if (known)
+		snprintf(text, size, "%s", known);
 	else
-		snprintf(text, size, "%s", status_text[status]);
+		snprintf(text, size, "undefined status %u", (unsigned int)kgni_cqe_status(entry));
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqErrorStr(gni_cq_entry_t entry, void *buffer, uint32_t len)
@@ -172,7 +156,6 @@ UGNI_PUBLIC gni_return_t GNI_CqErrorStr(gni_cq_entry_t entry, void *buffer, uint
 	return GNI_RC_SUCCESS;
 }
 
-/* Recoverable: the same post may succeed when it is tried again. */
 UGNI_PUBLIC gni_return_t GNI_CqErrorRecoverable(gni_cq_entry_t entry, uint32_t *recoverable)
 {
 	u64 status = kgni_cqe_status(entry);
@@ -182,7 +165,6 @@ UGNI_PUBLIC gni_return_t GNI_CqErrorRecoverable(gni_cq_entry_t entry, uint32_t *
 	if (status >= KGNI_ST_COUNT)
 		return ugni_end(ugni_bad(GNI_RC_INVALID_STATE, "entry has status %u, there is none",
 					 (unsigned int)status));
-	*recoverable = status == KGNI_ST_OK || status == KGNI_ST_LINK ||
-		       status == KGNI_ST_REM_OVERRUN;
+	*recoverable = kgni_cqe_recoverable(entry);
 	return GNI_RC_SUCCESS;
 }

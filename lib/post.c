@@ -3,106 +3,13 @@
  * Posts. Driver: kernel/fma.c for all of them, kernel/bte.c for what it does
  * asynchronously. GNI_GetCompleted() is in cq.c.
  *
- * All that a post needs is read from the descriptor once, when it is posted,
- * and nothing else is read: fields that a type does not use are the caller's,
- * and may be garbage. Only status and cq_mode_complete are ever written, when
- * the transaction is completed.
+ * A descriptor is read once, when it is posted, by kernel/core/descr.h. Only
+ * status and cq_mode_complete are ever written, when the transaction is completed.
  */
 #include <stdlib.h>
 
 #include "ugni.h"
-#include "core/rules.h"
-
-static struct kgni_mem_handle mem_handle(const gni_mem_handle_t *h)
-{
-	return (struct kgni_mem_handle){ .qword1 = h->qword1, .qword2 = h->qword2 };
-}
-
-static void capture_local(struct kgni_ioc_post *arg, const gni_post_descriptor_t *d)
-{
-	arg->local_addr = d->local_addr;
-	arg->local = mem_handle(&d->local_mem_hndl);
-}
-
-static void capture_remote(struct kgni_ioc_post *arg, const gni_post_descriptor_t *d)
-{
-	arg->remote_addr = d->remote_addr;
-	arg->remote = mem_handle(&d->remote_mem_hndl);
-	arg->length = d->length;
-}
-
-/* An unknown command is for the driver to refuse. */
-static void capture_amo(struct kgni_ioc_post *arg, const gni_post_descriptor_t *d)
-{
-	struct kgni_amo amo;
-
-	capture_remote(arg, d);
-	arg->amo_cmd = d->amo_cmd;
-	if (!kgni_amo_decode(arg->amo_cmd, &amo))
-		return;
-	arg->operand[0] = d->first_operand;
-	if (amo.op == KGNI_AMO_CSWAP || amo.op == KGNI_AMO_AX)
-		arg->operand[1] = d->second_operand;
-	if (amo.fetch)
-		capture_local(arg, d);
-}
-
-/**
- * capture - read from a descriptor what its type uses
- * @arg: out: zero before
- * @d: the descriptor
- * @cq_hndl: in: queue of the endpoint; out: queue for source events
- *
- * Return: false for a type that is not built.
- */
-static bool capture(struct kgni_ioc_post *arg, const gni_post_descriptor_t *d,
-		    gni_cq_handle_t *cq_hndl)
-{
-	gni_cq_handle_t src_cq = NULL;
-
-	switch (arg->type) {
-	case GNI_POST_RDMA_PUT:
-	case GNI_POST_RDMA_GET:
-		capture_local(arg, d);
-		capture_remote(arg, d);
-		arg->rdma_mode = d->rdma_mode;
-		src_cq = d->src_cq_hndl;
-		break;
-	case GNI_POST_FMA_PUT_W_SYNCFLAG:
-		arg->sync_addr = d->sync_flag_addr;
-		arg->sync_value = d->sync_flag_value;
-		/* fallthrough */
-	case GNI_POST_FMA_PUT:
-		arg->local_addr = d->local_addr;
-		capture_remote(arg, d);
-		break;
-	case GNI_POST_FMA_GET_W_FLAG:
-		arg->sync_value = d->sync_flag_value;
-		/* fallthrough */
-	case GNI_POST_FMA_GET:
-		capture_local(arg, d);
-		capture_remote(arg, d);
-		break;
-	case GNI_POST_AMO_W_FLAG:
-		arg->sync_value = d->sync_flag_value;
-		/* fallthrough */
-	case GNI_POST_AMO:
-		capture_amo(arg, d);
-		break;
-	case GNI_POST_CQWRITE:
-		arg->remote = mem_handle(&d->remote_mem_hndl);
-		arg->cqwrite_value = d->cqwrite_value;
-		src_cq = d->src_cq_hndl;
-		break;
-	default:
-		return false;
-	}
-	arg->cq_mode = d->cq_mode;
-	arg->dlvr_mode = d->dlvr_mode;
-	if (src_cq)
-		*cq_hndl = src_cq;
-	return true;
-}
+#include "core/descr.h"
 
 /* Both events at once are for those who asked for them at creation. */
 static bool mode_allowed(const struct gni_nic *nic, u16 mode)
@@ -213,7 +120,7 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 		return ugni_bad(GNI_RC_INVALID_PARAM, UGNI_AWAY);
 	if (!ep->bound)
 		return ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint is not bound");
-	if (!capture(arg, descr, &cq_hndl))
+	if (!kgni_descr_read(arg, descr, &cq_hndl))
 		return ugni_bad(GNI_RC_INVALID_PARAM, "type %u is none that is built", arg->type);
 	if (!mode_allowed(ep->nic, arg->cq_mode))
 		return ugni_bad(GNI_RC_INVALID_PARAM,
@@ -391,7 +298,7 @@ static gni_return_t chain_elements(struct kgni_ioc_post *args, u32 count,
 
 		element_descr(&d, e);
 		args[i].type = d.type;
-		capture(&args[i], &d, &none);
+		kgni_descr_read(&args[i], &d, &none);
 		rc = element_target(&args[i], nic, e->ep_hndl ? e->ep_hndl : ep_hndl);
 		if (rc != GNI_RC_SUCCESS)
 			return ugni_more(rc, "element %u", i);

@@ -158,4 +158,36 @@ static inline u64 kgni_cqe_overrun(void)
 	return KGNI_CQE_OVERRUN | kgni_cqe_done(0, KGNI_CQE_DRIVER, KGNI_ST_OK);
 }
 
+/* What an entry tells, in words; NULL for a status that does not exist. */
+static inline const char *kgni_cqe_text(u64 e)
+{
+	static const char * const text[KGNI_ST_COUNT] = {
+		[KGNI_ST_OK] = "no error",
+		[KGNI_ST_MDD_INVALID] = "remote memory handle names no registration of the job",
+		[KGNI_ST_BOUNDS] = "range is not inside the remote registration",
+		[KGNI_ST_PROTECTION] = "remote registration is read-only",
+		[KGNI_ST_ADDRESS] = "memory behind an address could not be reached",
+		[KGNI_ST_UNREACHABLE] = "no NIC has the remote address",
+		[KGNI_ST_ABORTED] =
+			"a registration was taken back, or its owner ended, in flight",
+		[KGNI_ST_PRODUCER_DIED] =
+			"event was lost with the process that should have delivered it",
+		[KGNI_ST_NO_CQ] = "no completion queue behind the remote registration",
+		[KGNI_ST_REM_OVERRUN] = "remote completion queue was full",
+		[KGNI_ST_LINK] = "connection to the remote node failed",
+	};
+
+	if (e & KGNI_CQE_OVERRUN)
+		return "overrun: events were lost, the completion queue was full";
+	return kgni_cqe_status(e) < KGNI_ST_COUNT ? text[kgni_cqe_status(e)] : NULL;
+}
+
+/* May the same post succeed when it is tried again? */
+static inline bool kgni_cqe_recoverable(u64 e)
+{
+	u64 status = kgni_cqe_status(e);
+
+	return status == KGNI_ST_OK || status == KGNI_ST_LINK || status == KGNI_ST_REM_OVERRUN;
+}
+
 #endif /* _KGNI_CORE_CQE_H */
