@@ -77,6 +77,22 @@ else
 		$(if $(filter 1,$(WERROR)),KGNI_WERROR=y) $(KMOD_ARGS) modules
 endif
 
+# Clients of the kernel interface, for tests. They see what other modules see:
+# gni_pub.h and the symbols of kgni.ko.
+KMODTEST_DIR ?= $(B)/kmodtest/$(if $(KVER),$(KVER),none)
+
+.PHONY: kmodtest
+kmodtest: MAKEOVERRIDES :=
+kmodtest: module
+	$(Q)mkdir -p '$(KMODTEST_DIR)/include'
+	$(Q)cp -rsnT '$(TOP)/tests/kmod' '$(KMODTEST_DIR)'
+	$(Q)ln -sfn '$(TOP)/include/gni_pub.h' '$(KMODTEST_DIR)/include/gni_pub.h'
+	$(Q)find '$(KMODTEST_DIR)' -xtype l -delete
+	$(Q)rm -f '$(KMODTEST_DIR)/Module.symvers'
+	$(Q)$(MAKE) -C '$(KDIR)' $(if $(V),V=$(V)) M='$(abspath $(KMODTEST_DIR))' \
+		KBUILD_EXTRA_SYMBOLS='$(abspath $(KMOD_DIR))/Module.symvers' \
+		$(if $(filter 1,$(WERROR)),KGNI_WERROR=y) $(KMOD_ARGS) modules
+
 # --- user space: flags and rules ------------------------------------------------
 
 CORE_SRCS := $(wildcard kernel/core/*.c)

@@ -46,11 +46,11 @@ pages()
 	Documentation/gen-man.sh --calls | sed 's/$/(3)/'
 }
 
-# "NAME symbol" of what the driver exports to other modules.
-exported_by_driver()
+# "NAME file" of what the driver exports to other modules.
+driver_files()
 {
-	{ grep -rhoE 'EXPORT_SYMBOL(_GPL)?\(gni_[a-z_]*\)' kernel || true; } |
-		sed 's/.*(\(.*\))/\1/'
+	grep -HoE '^EXPORT_SYMBOL_GPL\(gni_[a-z_]*\)' kernel/*.c |
+		sed -E 's/^([^:]*):.*\((.*)\)/\2 \1/'
 }
 
 # lookup NAME LIST: the rest of the line of a name, or "-".
@@ -125,7 +125,8 @@ all_summaries=$(summaries)
 all_pages=$(pages)
 exports=$(sed -n 's/^\t\([A-Za-z_0-9]*\);$/\1/p' "$map")
 lib_files=$(files)
-driver_exports=$(exported_by_driver)
+driver_files=$(driver_files)
+driver_exports=$(sed 's/ .*//' <<<"$driver_files")
 
 mapfile -t user < <(names user)
 mapfile -t newer < <(newer)
@@ -137,5 +138,5 @@ section "Newer calls for programs" "Programs test for them." "$exports" "$lib_fi
 	"${newer[@]}"
 section "Accessors" "What is in an event, and in the result of a reduction." "$exports" \
 	"$lib_files" "${accessors[@]}"
-section "Calls for kernel clients" "Exported by the driver to other modules, when they are built." \
-	"$driver_exports" "" "${kernel[@]}"
+section "Calls for kernel clients" "Exported by the driver to other modules, when they are built: see kapi.rst." \
+	"$driver_exports" "$driver_files" "${kernel[@]}"

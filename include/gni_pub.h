@@ -41,8 +41,8 @@ extern "C" {
  * works on memory only.
  *
  * Contexts of kernel functions: "process context" may sleep, and allocates
- * without starting I/O; "any context" does not sleep and may be called with a
- * spinlock held.
+ * without starting I/O; "any context" does not sleep: process or softirq, with
+ * interrupts on, and a spinlock may be held.
  *
  * A handle that the process inherited by fork() is not usable in the child.
  */
@@ -4011,12 +4011,13 @@ typedef struct gni_errno {
  * @device_id: number of the device
  * @data: what gni_cq_create() was given
  *
- * Called at least each time an empty queue gets an event, and perhaps when it
- * has none. Never called again once gni_cq_destroy() has returned.
+ * Called when an event is in the queue that came after gni_cq_get_event() found
+ * nothing, or, with a delay, when more events wait than that; and perhaps when
+ * there is none. One call at a time, and none once gni_cq_destroy() has returned.
  *
  * Interface: 000, line 4915.
  *
- * Context: any, interrupts included; must not sleep.
+ * Context: softirq; must not sleep.
  */
 typedef void (gni_cq_event_hndlr_f)(uint32_t device_id, uint64_t data);
 
@@ -4125,7 +4126,7 @@ gni_return_t gni_ep_set_eventdata(gni_ep_handle_t ep_hndl, uint32_t local_event,
  *
  * Interface: 000, lines 4275-4300.
  *
- * Context: process context.
+ * Context: any context.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such endpoint, or it is bound
@@ -4140,7 +4141,7 @@ gni_return_t gni_ep_bind(gni_ep_handle_t ep_hndl, uint32_t remote_addr, uint32_t
  *
  * Interface: 000, lines 4302-4324.
  *
- * Context: process context.
+ * Context: any context.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such endpoint, or it is not bound
@@ -4380,7 +4381,8 @@ gni_return_t gni_ep_postdata_cancel_by_id(gni_ep_handle_t ep_hndl, uint64_t data
  *	without it the memory may be of vmalloc()
  * @mem_hndl: out, the handle; left alone on failure
  *
- * Transactions address the region by virtual address.
+ * Transactions address the region by virtual address. No more than its bytes can
+ * be reached, with what is missing to a multiple of 8 at both ends.
  *
  * Interface: 000, lines 4705-4753.
  *
@@ -4481,7 +4483,7 @@ gni_return_t gni_mem_mdd_release(gni_nic_handle_t nic_hndl, gni_mem_handle_t *me
  * * %GNI_RC_INVALID_PARAM - no such NIC, @entry_count is 0, or
  *   @cq_hndl is NULL
  * * %GNI_RC_ERROR_RESOURCE - more than 2^20 entries, no queue left for the device
- *   or the job, or the ring would pass RLIMIT_MEMLOCK
+ *   or the job
  * * %GNI_RC_ERROR_NOMEM - no memory
  */
 gni_return_t gni_cq_create(gni_nic_handle_t nic_hndl, uint32_t entry_count, uint32_t delay_index,
@@ -4507,21 +4509,22 @@ gni_return_t gni_cq_destroy(gni_cq_handle_t cq_hndl);
  * @ep_hndl: the endpoint, bound
  * @post_descr: the transaction, of type GNI_POST_RDMA_PUT or GNI_POST_RDMA_GET
  *
- * As GNI_PostRdma(). With GNI_RDMAMODE_PHYS_ADDR local_addr is physical.
+ * As GNI_PostRdma(). With GNI_RDMAMODE_PHYS_ADDR local_addr is physical, and
+ * local_mem_hndl is not looked at.
  *
  * Interface: 000, lines 4951-4978.
  *
- * Context: process context; allocates without starting I/O.
+ * Context: any context; allocates from the reserves.
  * Return:
  * * %GNI_RC_SUCCESS - posted
  * * %GNI_RC_INVALID_PARAM - no such endpoint, it is not bound, the type is not
- *   one for this call, length is 0, or the local range is not inside the region
- *   that the local handle names
+ *   one for this call, length is 0, the local range is not inside the region
+ *   that the local handle names or is no physical memory, or a get is to go into
+ *   a local region that is read-only; GNI_RC_PERMISSION_ERROR is not given
  * * %GNI_RC_ALIGNMENT_ERROR - remote address or length of a get is not a
  *   multiple of 4
  * * %GNI_RC_ERROR_RESOURCE - too many posts are under way, or no memory; try
  *   again. GNI_RC_ERROR_NOMEM is not given
- * * %GNI_RC_PERMISSION_ERROR - a get into a local region that is read-only
  */
 gni_return_t gni_post_rdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr);
 
@@ -4535,12 +4538,13 @@ gni_return_t gni_post_rdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_
  *
  * Interface: 000, lines 4981-5009.
  *
- * Context: process context; allocates without starting I/O.
+ * Context: any context; allocates from the reserves.
  * Return:
  * * %GNI_RC_SUCCESS - posted
  * * %GNI_RC_INVALID_PARAM - no such endpoint, it is not bound, the type or the
  *   AMO command is not one for this call, length is 0 and the type not a put,
- *   or a local range that needs one is not inside the region of the local handle
+ *   a local range that needs one is not inside the region of the local handle,
+ *   or that is read-only; a put's source is no kernel address
  * * %GNI_RC_ALIGNMENT_ERROR - remote address or length of a get is not a
  *   multiple of 4; remote address, length or fetch address of an AMO is not a
  *   multiple of its operand; or a flag's address is not a multiple of 8
@@ -4686,7 +4690,7 @@ gni_return_t gni_smsg_set_delivery_mode(gni_nic_handle_t nic_handle, uint16_t dl
  * Interface: 000, lines 5210-5248; that msg_id counts with every type is not
  * as there.
  *
- * Context: process context; allocates without starting I/O.
+ * Context: any context; allocates from the reserves.
  * Return:
  * * %GNI_RC_SUCCESS - sent
  * * %GNI_RC_INVALID_PARAM - no such endpoint, it is not set up, or a pointer
@@ -4707,7 +4711,7 @@ gni_return_t gni_smsg_send(gni_ep_handle_t ep_hndl, void *header, uint32_t heade
  *
  * Interface: 000, lines 5251-5277.
  *
- * Context: process context.
+ * Context: any context.
  * Return:
  * * %GNI_RC_SUCCESS - @header is set
  * * %GNI_RC_INVALID_PARAM - no such endpoint, it is not set up, or @header is
@@ -4723,7 +4727,7 @@ gni_return_t gni_smsg_getnext(gni_ep_handle_t ep_hndl, void **header);
  *
  * Interface: 000, lines 5280-5303.
  *
- * Context: process context.
+ * Context: any context.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such endpoint, or it is not set up

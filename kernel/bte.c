@@ -11,7 +11,8 @@
  * A small post that finds nothing under way is done by its poster at once, as
  * if it had a fence: that costs less than to wake a worker.
  *
- * kgni_bte.lock guards queues and counts; requests run outside it.
+ * kgni_bte.lock guards queues and counts; requests run outside it. Kernel clients
+ * post in softirq context.
  */
 #include <linux/kcov.h>
 #include <linux/slab.h>
@@ -120,7 +121,6 @@ static u64 kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x, u64 done, u64
 		done += n;
 		if (READ_ONCE(bte->dying))
 			x->status = KGNI_ST_ABORTED;
-		cond_resched();
 	}
 	return x->status == KGNI_ST_OK ? done : length;
 }
@@ -130,13 +130,13 @@ static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
 {
 	struct kgni_bte *bte = &nic->bte;
 
-	spin_lock(&bte->lock);
+	spin_lock_bh(&bte->lock);
 	bte->inflight--;
 	if (fenced)
 		bte->fenced = false;
 	if (!bte->dying)
 		kgni_bte_dispatch(nic);
-	spin_unlock(&bte->lock);
+	spin_unlock_bh(&bte->lock);
 }
 
 /* The oldest request of a channel; it stays in the queue until it is done. */
@@ -145,9 +145,9 @@ static struct kgni_bte_req *kgni_bte_next(struct kgni_bte_chan *chan)
 	struct kgni_bte *bte = &chan->nic->bte;
 	struct kgni_bte_req *req;
 
-	spin_lock(&bte->lock);
+	spin_lock_bh(&bte->lock);
 	req = list_first_entry_or_null(&chan->queue, struct kgni_bte_req, node);
-	spin_unlock(&bte->lock);
+	spin_unlock_bh(&bte->lock);
 	return req;
 }
 
@@ -155,9 +155,9 @@ static void kgni_bte_finish(struct kgni_nic *nic, struct kgni_bte_req *req)
 {
 	bool fenced = kgni_bte_fences(req);
 
-	spin_lock(&nic->bte.lock);
+	spin_lock_bh(&nic->bte.lock);
 	list_del(&req->node);
-	spin_unlock(&nic->bte.lock);
+	spin_unlock_bh(&nic->bte.lock);
 	kgni_xfer_finish(&req->xfer, KGNI_CQE_BTE);
 	kgni_bte_free(nic, req);
 	kgni_bte_done(nic, fenced);
@@ -174,6 +174,7 @@ static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 	while (!READ_ONCE(bte->dying) && (req = kgni_bte_next(chan))) {
 		if (!left)
 			return true;
+		cond_resched();
 		before = req->done;
 		req->done = kgni_bte_run(bte, &req->xfer, before, left);
 		if (req->done < req->xfer.arg.length) {
@@ -206,13 +207,13 @@ static bool kgni_bte_claim(struct kgni_bte *bte)
 {
 	bool idle;
 
-	spin_lock(&bte->lock);
+	spin_lock_bh(&bte->lock);
 	idle = !bte->inflight;
 	if (idle) {
 		bte->inflight++;
 		bte->fenced = true;
 	}
-	spin_unlock(&bte->lock);
+	spin_unlock_bh(&bte->lock);
 	return idle;
 }
 
@@ -233,7 +234,7 @@ static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
  * @x: the post, checked; what it refers to now belongs to the queue, or is
  *	given back if it is not taken
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; softirq too for a kernel client's.
  * Return: GNI_RC_SUCCESS or GNI_RC_ERROR_RESOURCE.
  */
 long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
@@ -244,15 +245,16 @@ long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
 		return GNI_RC_SUCCESS;
 	if (!kgni_res_charge(nic->job, KGNI_RES_BTE))
 		goto release;
-	req = kmem_cache_alloc(kgni_bte_cache, GFP_KERNEL_ACCOUNT);
+	req = kmem_cache_alloc(kgni_bte_cache, x->kernel ? GFP_ATOMIC | __GFP_NOWARN :
+							   GFP_KERNEL_ACCOUNT);
 	if (!req)
 		goto uncharge;
 	req->xfer = *x;
 	req->done = 0;
-	spin_lock(&nic->bte.lock);
+	spin_lock_bh(&nic->bte.lock);
 	list_add_tail(&req->node, &nic->bte.pending);
 	kgni_bte_dispatch(nic);
-	spin_unlock(&nic->bte.lock);
+	spin_unlock_bh(&nic->bte.lock);
 	return GNI_RC_SUCCESS;
 
 uncharge:
@@ -286,9 +288,9 @@ void kgni_bte_release(struct kgni_nic *nic)
 	LIST_HEAD(dropped);
 	int i;
 
-	spin_lock(&bte->lock);
+	spin_lock_bh(&bte->lock);
 	WRITE_ONCE(bte->dying, true);
-	spin_unlock(&bte->lock);
+	spin_unlock_bh(&bte->lock);
 	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
 		cancel_work_sync(&bte->chan[i].work);
 	list_splice_init(&bte->pending, &dropped);
@@ -309,7 +311,9 @@ int __init kgni_bte_init(void)
 	kgni_bte_cache = KMEM_CACHE(kgni_bte_req, 0);
 	if (!kgni_bte_cache)
 		return -ENOMEM;
-	kgni_bte_wq = alloc_workqueue("kgni_bte", WQ_UNBOUND, num_possible_cpus());
+	/* Kernel clients may be what memory is waited for. */
+	kgni_bte_wq = alloc_workqueue("kgni_bte", WQ_UNBOUND | WQ_MEM_RECLAIM,
+				      num_possible_cpus());
 	if (kgni_bte_wq)
 		return 0;
 	kmem_cache_destroy(kgni_bte_cache);

@@ -31,20 +31,21 @@ static void kgni_cq_free_pages(struct kgni_cq *cq)
 	while (cq->npages)
 		put_page(cq->pages[--cq->npages]);
 	kvfree(cq->pages);
-	kgni_pages_uncharge(cq->user, kgni_cq_bytes(cq->slots) >> PAGE_SHIFT);
+	if (cq->user)
+		kgni_pages_uncharge(cq->user, kgni_cq_bytes(cq->slots) >> PAGE_SHIFT);
 }
 
-static long kgni_cq_alloc_pages(struct kgni_cq *cq)
+static long kgni_cq_alloc_pages(struct kgni_cq *cq, gfp_t gfp)
 {
 	unsigned int n = kgni_cq_bytes(cq->slots) >> PAGE_SHIFT;
 
-	if (!kgni_pages_charge(&cq->user, n))
+	if (!cq->kernel && !kgni_pages_charge(&cq->user, n))
 		return GNI_RC_ERROR_RESOURCE;
-	cq->pages = kvcalloc(n, sizeof(*cq->pages), GFP_KERNEL_ACCOUNT);
+	cq->pages = kvcalloc(n, sizeof(*cq->pages), gfp);
 	if (!cq->pages)
 		goto fail;
 	while (cq->npages < n) {
-		struct page *page = alloc_page(GFP_KERNEL_ACCOUNT | __GFP_ZERO);
+		struct page *page = alloc_page(gfp | __GFP_ZERO);
 
 		if (!page)
 			goto fail;
@@ -61,14 +62,41 @@ fail:
 	return -ENOMEM;
 }
 
-static void kgni_cq_free(struct kref *ref)
+static void kgni_cq_reap(struct kgni_cq *cq)
 {
-	struct kgni_cq *cq = container_of(ref, struct kgni_cq, ref);
-
 	if (cq->notify)
 		eventfd_ctx_put(cq->notify);
 	kgni_cq_free_pages(cq);
 	kfree_rcu(cq, rcu);
+}
+
+static void kgni_cq_free(struct kref *ref)
+{
+	kgni_cq_reap(container_of(ref, struct kgni_cq, ref));
+}
+
+static LLIST_HEAD(kgni_cq_dead);
+
+static void kgni_cq_reap_work(struct work_struct *work)
+{
+	struct kgni_cq *cq, *next;
+
+	llist_for_each_entry_safe(cq, next, llist_del_all(&kgni_cq_dead), dead_node)
+		kgni_cq_reap(cq);
+}
+
+static DECLARE_WORK(kgni_cq_reaper, kgni_cq_reap_work);
+
+static void kgni_cq_free_later(struct kref *ref)
+{
+	llist_add(&container_of(ref, struct kgni_cq, ref)->dead_node, &kgni_cq_dead);
+	schedule_work(&kgni_cq_reaper);
+}
+
+/* What kgni_cq_put_atomic() left for later is done. */
+void kgni_cq_exit(void)
+{
+	flush_work(&kgni_cq_reaper);
 }
 
 /**
@@ -80,6 +108,17 @@ static void kgni_cq_free(struct kref *ref)
 void kgni_cq_put(struct kgni_cq *cq)
 {
 	kref_put(&cq->ref, kgni_cq_free);
+}
+
+/**
+ * kgni_cq_put_atomic - give a reference back where nothing may sleep
+ * @cq: the queue
+ *
+ * Context: process or softirq.
+ */
+void kgni_cq_put_atomic(struct kgni_cq *cq)
+{
+	kref_put(&cq->ref, kgni_cq_free_later);
 }
 
 /**
@@ -102,9 +141,10 @@ struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id)
 	return cq;
 }
 
-static long kgni_cq_new(const struct kgni_ioc_cq_create *arg, struct kgni_cq **out)
+static long kgni_cq_new(struct kgni_nic *nic, const struct kgni_ioc_cq_create *arg, bool kernel,
+			struct kgni_cq **out)
 {
-	struct kgni_cq *cq = kzalloc(sizeof(*cq), GFP_KERNEL_ACCOUNT);
+	struct kgni_cq *cq = kzalloc(sizeof(*cq), nic->gfp);
 	long rc;
 
 	if (!cq)
@@ -114,7 +154,8 @@ static long kgni_cq_new(const struct kgni_ioc_cq_create *arg, struct kgni_cq **o
 	cq->slots = roundup_pow_of_two(arg->entries);
 	cq->delay = min(arg->delay, cq->slots - 1);
 	cq->mode = arg->mode;
-	rc = kgni_cq_alloc_pages(cq);
+	cq->kernel = kernel;
+	rc = kgni_cq_alloc_pages(cq, nic->gfp);
 	if (rc)
 		kfree(cq);
 	else
@@ -134,7 +175,7 @@ long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
 		return GNI_RC_INVALID_PARAM;
 	if (arg->entries > KGNI_CQ_SLOTS_MAX || !kgni_res_charge(nic->job, KGNI_RES_CQ))
 		return GNI_RC_ERROR_RESOURCE;
-	rc = kgni_cq_new(arg, &cq);
+	rc = kgni_cq_new(nic, arg, false, &cq);
 	if (rc)
 		goto uncharge;
 	/* Another thread may guess the id and destroy the queue at once. */
@@ -176,6 +217,42 @@ long kgni_cq_destroy(struct kgni_nic *nic, u32 id)
 	}
 	kgni_cq_kill(nic, cq);
 	return GNI_RC_SUCCESS;
+}
+
+/**
+ * kgni_cq_create_kernel - make a queue of a kernel client
+ * @nic: its attachment
+ * @entries: entries that it must hold, not 0
+ * @delay: events that may wait before their owner hears of them
+ * @out: out: the queue; no call of a file finds it, so it is mapped nowhere
+ *
+ * Context: process, may sleep.
+ * Return: GNI_RC_SUCCESS; GNI_RC_ERROR_RESOURCE for too many entries or queues;
+ * -ENOMEM.
+ */
+long kgni_cq_create_kernel(struct kgni_nic *nic, u32 entries, u32 delay, struct kgni_cq **out)
+{
+	struct kgni_ioc_cq_create arg = { .entries = entries, .delay = delay };
+	long rc;
+
+	if (entries > KGNI_CQ_SLOTS_MAX || !kgni_res_charge(nic->job, KGNI_RES_CQ))
+		return GNI_RC_ERROR_RESOURCE;
+	rc = kgni_cq_new(nic, &arg, true, out);
+	if (rc)
+		kgni_res_uncharge(nic->job, KGNI_RES_CQ);
+	return rc;
+}
+
+/**
+ * kgni_cq_destroy_kernel - undo kgni_cq_create_kernel()
+ * @nic: the attachment
+ * @cq: the queue; what still delivers to it delivers to nobody
+ *
+ * Context: process, may sleep.
+ */
+void kgni_cq_destroy_kernel(struct kgni_nic *nic, struct kgni_cq *cq)
+{
+	kgni_cq_kill(nic, cq);
 }
 
 /* Part of kgni_nic_release(). */
@@ -228,7 +305,7 @@ static void kgni_cq_alert(struct kgni_cq *cq, bool dropped)
  * A full queue drops the event and tells its owner so. A sleeper is woken when
  * more events wait than its queue's delay allows.
  *
- * Context: any.
+ * Context: process or softirq, interrupts on.
  * Return: false if the event was dropped.
  */
 bool kgni_cq_push(struct kgni_cq *cq, u64 entry)
@@ -238,7 +315,10 @@ bool kgni_cq_push(struct kgni_cq *cq, u64 entry)
 	if (cq->mode & GNI_CQ_UNMANAGED)
 		return true;
 	dropped = !kgni_ring_push(&cq->view, entry);
-	kgni_cq_alert(cq, dropped);
+	if (cq->kernel)
+		kapi_cq_event(cq, entry, dropped);
+	else
+		kgni_cq_alert(cq, dropped);
 	return !dropped;
 }
 

@@ -46,6 +46,7 @@ struct kgni_dgram {
 	u16 length;
 	u16 buf_size;
 	u16 got;
+	void *buf;		/* a kernel client's, for what the peer sent */
 	u8 data[KGNI_DGRAM_MAX];
 	u8 got_data[KGNI_DGRAM_MAX];
 };
@@ -53,13 +54,13 @@ struct kgni_dgram {
 static void kgni_dgram_lock(struct kgni_nic *nic)
 	__acquires(&nic->job->domain->lock)
 {
-	spin_lock(&nic->job->domain->lock);
+	spin_lock_bh(&nic->job->domain->lock);
 }
 
 static void kgni_dgram_unlock(struct kgni_nic *nic)
 	__releases(&nic->job->domain->lock)
 {
-	spin_unlock(&nic->job->domain->lock);
+	spin_unlock_bh(&nic->job->domain->lock);
 }
 
 static u64 kgni_peer_key(u32 pe, u32 id)
@@ -241,7 +242,7 @@ static long kgni_dgram_post_locked(struct kgni_dgram *d)
 static struct kgni_dgram *kgni_dgram_new(struct kgni_nic *nic,
 					 const struct kgni_ioc_dgram_post *arg)
 {
-	struct kgni_dgram *d = kzalloc(sizeof(*d), GFP_KERNEL_ACCOUNT);
+	struct kgni_dgram *d = kzalloc(sizeof(*d), nic->gfp);
 
 	if (!d)
 		return NULL;
@@ -263,8 +264,16 @@ static struct kgni_dgram *kgni_dgram_new(struct kgni_nic *nic,
 	return d;
 }
 
-/* KGNI_IOC_DGRAM_POST. */
-long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
+/**
+ * kgni_dgram_post_kernel - post a datagram for a kernel client
+ * @nic: who posts
+ * @arg: as for KGNI_IOC_DGRAM_POST
+ * @buf: where its client wants what the peer sent, see kgni_dgram_buf()
+ *
+ * Context: process, may sleep.
+ * Return: as KGNI_IOC_DGRAM_POST.
+ */
+long kgni_dgram_post_kernel(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg, void *buf)
 {
 	struct kgni_dgram *d;
 	long rc;
@@ -278,12 +287,25 @@ long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
 	d = kgni_dgram_new(nic, arg);
 	if (!d)
 		return -ENOMEM;
+	d->buf = buf;
 	kgni_dgram_lock(nic);
 	rc = kgni_dgram_post_locked(d);
 	kgni_dgram_unlock(nic);
 	if (rc)
 		kfree(d);
 	return rc;
+}
+
+/* KGNI_IOC_DGRAM_POST. */
+long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
+{
+	return kgni_dgram_post_kernel(nic, arg, NULL);
+}
+
+/* What kgni_dgram_post_kernel() was given; of a datagram whose end is being told. */
+void *kgni_dgram_buf(const struct kgni_dgram *d)
+{
+	return d->buf;
 }
 
 /**

@@ -644,11 +644,11 @@ static void kgni_error_kill(struct kgni_job *job, u16 code)
 	struct kgni_domain *domain = job->domain;
 	struct kgni_nic *nic;
 
-	spin_lock(&domain->lock);
+	spin_lock_bh(&domain->lock);
 	list_for_each_entry(nic, &domain->nics, node)
 		if (nic->job == job && !(nic->modes & GNI_CDM_MODE_ERR_NO_KILL))
 			kgni_nic_kill(nic, code);
-	spin_unlock(&domain->lock);
+	spin_unlock_bh(&domain->lock);
 }
 
 /**

@@ -39,14 +39,49 @@ static_assert(KGNI_FLAG_SIZE == GNI_FMA_FLAGGED_RESPONSE_SIZE);
 /* Puts up to this size need no memory but the stack. */
 #define KGNI_FMA_STACK	256
 
+static void kgni_xfer_release_atomic(struct kgni_xfer *x)
+{
+	if (x->remote)
+		kgni_mdd_put_atomic(x->remote);
+	if (x->local)
+		kgni_mdd_put_atomic(x->local);
+	if (x->src_cq)
+		kgni_cq_put_atomic(x->src_cq);
+}
+
+/* Between two pieces of a transfer. A kernel client's has no process to serve. */
+static void kgni_xfer_pause(struct kgni_xfer *x)
+{
+	if (x->kernel)
+		return;
+	if (fatal_signal_pending(current))
+		x->status = KGNI_ST_ABORTED;
+	cond_resched();
+}
+
+/* Is something lost on a way that may be tried again? Return: true if every try was. */
+static bool kgni_xfer_lost(struct kgni_xfer *x, bool (*lost)(void))
+{
+	while (lost()) {
+		if (!x->retries)
+			return true;
+		x->retries--;
+	}
+	return false;
+}
+
 /**
  * kgni_xfer_release - give back what a post refers to
  * @x: the post
  *
- * Context: process, may sleep.
+ * Context: process, may sleep; softirq too for a kernel client's.
  */
 void kgni_xfer_release(struct kgni_xfer *x)
 {
+	if (x->kernel) {
+		kgni_xfer_release_atomic(x);
+		return;
+	}
 	if (x->remote)
 		kgni_mdd_put(x->remote);
 	if (x->local)
@@ -87,7 +122,7 @@ static void kgni_finish_remote(struct kgni_xfer *x)
 	if (x->status == KGNI_ST_OK) {
 		if (!kgni_event_remote(x))
 			x->status = KGNI_ST_REM_OVERRUN;
-		else if (x->far && kgni_link_ack_lost())
+		else if (x->far && kgni_xfer_lost(x, kgni_link_ack_lost))
 			x->status = KGNI_ST_LINK;
 	}
 	if (x->status != KGNI_ST_OK)
@@ -160,9 +195,7 @@ static void kgni_fma_get(struct kgni_xfer *x)
 		x->status = kgni_xfer_chunk(x->local, a->local_addr + done,
 					    x->remote, a->remote_addr + done, n);
 		done += n;
-		if (fatal_signal_pending(current))
-			x->status = KGNI_ST_ABORTED;
-		cond_resched();
+		kgni_xfer_pause(x);
 	}
 }
 
@@ -198,11 +231,25 @@ static long kgni_fma_put_pieces(struct kgni_xfer *x, void *buf, size_t size)
 		}
 		x->status = kgni_fma_store(x->remote, a->remote_addr + done, buf, n);
 		done += n;
-		if (fatal_signal_pending(current))
-			x->status = KGNI_ST_ABORTED;
-		cond_resched();
+		kgni_xfer_pause(x);
 	}
 	return GNI_RC_SUCCESS;
+}
+
+/* The same from memory of a kernel client, which vouches for it. */
+static void kgni_fma_put_kernel(struct kgni_xfer *x)
+{
+	u64 to = x->arg.remote_addr;
+	size_t done, n;
+	u32 i;
+
+	for (i = 0; i < x->pieces; i++) {
+		for (done = 0; done < x->src[i].iov_len && x->status == KGNI_ST_OK; done += n) {
+			n = min_t(size_t, x->src[i].iov_len - done, KGNI_CHUNK);
+			x->status = kgni_fma_store(x->remote, to, x->src[i].iov_base + done, n);
+			to += n;
+		}
+	}
 }
 
 /* The flag: one 8-byte store that orders the data before it. */
@@ -222,8 +269,12 @@ static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 va
 static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	long rc = kgni_fma_put_pieces(x, buf, size);
+	long rc = GNI_RC_SUCCESS;
 
+	if (x->kernel)
+		kgni_fma_put_kernel(x);
+	else
+		rc = kgni_fma_put_pieces(x, buf, size);
 	if (rc || x->status != KGNI_ST_OK || a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG)
 		return rc;
 	x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
@@ -289,9 +340,7 @@ static void kgni_amo(struct kgni_xfer *x)
 
 		x->status = kgni_amo_chunk(x, done, n);
 		done += n;
-		if (fatal_signal_pending(current))
-			x->status = KGNI_ST_ABORTED;
-		cond_resched();
+		kgni_xfer_pause(x);
 	}
 }
 
@@ -376,7 +425,8 @@ static long kgni_xfer_local(struct kgni_nic *nic, struct kgni_xfer *x)
 
 	if (!kgni_needs_local(x))
 		return GNI_RC_SUCCESS;
-	x->local = kgni_mdd_find(nic->job, &a->local);
+	x->local = x->phys ? kgni_mdd_phys(nic, a->local_addr, length) :
+			     kgni_mdd_find(nic->job, &a->local);
 	if (!x->local || !kgni_mdd_covers(x->local, a->local_addr, length) ||
 	    !kgni_mdd_present(x->local, a->local_addr, length))
 		return GNI_RC_INVALID_PARAM;
@@ -444,7 +494,7 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 		return KGNI_ST_PROTECTION;
 	if (!kgni_remote_present(x))
 		return KGNI_ST_ADDRESS;
-	return x->far && kgni_link_lost() ? KGNI_ST_LINK : KGNI_ST_OK;
+	return x->far && kgni_xfer_lost(x, kgni_link_lost) ? KGNI_ST_LINK : KGNI_ST_OK;
 }
 
 static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
@@ -502,6 +552,30 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 }
 
 /**
+ * kgni_xfer_post - check a transaction and carry it out or queue it
+ * @nic: who posts
+ * @x: what; all that it refers to is given back
+ *
+ * Context: process, may sleep; softirq too for a kernel client's.
+ * Return: as kgni_post(); @x->status says how an FMA post ended.
+ */
+long kgni_xfer_post(struct kgni_nic *nic, struct kgni_xfer *x)
+{
+	long rc = kgni_xfer_prepare(nic, x);
+
+	if (rc)
+		goto release;
+	if (kgni_post_rule(x->arg.type)->bte)
+		return kgni_bte_post(nic, x);
+	rc = x->kernel ? kgni_fma_run(x, NULL, 0) : kgni_fma_post(x);
+	if (!rc)
+		kgni_xfer_finish(x, KGNI_CQE_FMA);
+release:
+	kgni_xfer_release(x);
+	return rc;
+}
+
+/**
  * kgni_post - KGNI_IOC_POST: check a transaction and carry it out or queue it
  * @nic: who posts
  * @arg: what
@@ -517,20 +591,11 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 {
 	struct kgni_xfer x = { .arg = *arg };
-	long rc = kgni_xfer_prepare(nic, &x);
+	long rc = kgni_xfer_post(nic, &x);
 
-	if (rc)
-		goto release;
-	if (kgni_post_rule(arg->type)->bte)
-		return kgni_bte_post(nic, &x);
-	rc = kgni_fma_post(&x);
-	if (!rc) {
-		kgni_xfer_finish(&x, KGNI_CQE_FMA);
-		if (x.status == KGNI_ST_LINK && arg->flags & KGNI_POST_REPORT)
-			rc = GNI_RC_TRANSACTION_ERROR;
-	}
-release:
-	kgni_xfer_release(&x);
+	if (!rc && arg->flags & KGNI_POST_REPORT && x.status == KGNI_ST_LINK &&
+	    !kgni_post_rule(arg->type)->bte)
+		rc = GNI_RC_TRANSACTION_ERROR;
 	return rc;
 }
 

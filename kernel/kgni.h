@@ -26,11 +26,13 @@
 #include <linux/kref.h>
 #include <linux/ktime.h>
 #include <linux/list.h>
+#include <linux/llist.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
 #include <linux/sched/user.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
+#include <linux/uio.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 #include <linux/xarray.h>
@@ -199,6 +201,7 @@ struct kgni_bte {
  * @modes: GNI_CDM_MODE_* bits
  * @owner: process that attached; NULL for a client in the kernel
  * @cred: what it was allowed to then
+ * @gfp: how to allocate for it: a process pays, a kernel client may be in reclaim
  * @lock: guards @mdds, @vmdhs, and who ends a registration
  * @vmdhs: how many indices of virtual handles it may use, 0 before it asked
  * @cqs: queues by id; read under RCU
@@ -222,6 +225,7 @@ struct kgni_nic {
 	u32 modes;
 	struct pid *owner;
 	const struct cred *cred;
+	gfp_t gfp;
 	struct mutex lock;	/* mdds, vmdhs */
 	u32 vmdhs;
 	struct xarray cqs;
@@ -274,6 +278,9 @@ struct kgni_file {
  * @user: who is charged for them
  * @mem: the same memory in the kernel's address space
  * @notify: eventfd of the completion channel, or NULL; never changed again
+ * @kernel: it is a kernel client's: mapped nowhere, charged to no user
+ * @owner: that client's side of it until it is destroyed; read under RCU
+ * @dead_node: in the list of those whose memory a worker is to give back
  * @view: the driver's view of the ring
  * @wq: sleepers
  */
@@ -291,6 +298,9 @@ struct kgni_cq {
 	struct user_struct *user;
 	void *mem;
 	struct eventfd_ctx *notify;
+	bool kernel;
+	struct gni_cq __rcu *owner;
+	struct llist_node dead_node;
 	struct kgni_ring_view view;
 	wait_queue_head_t wq;
 };
@@ -305,7 +315,8 @@ struct kgni_cq {
  * @pages: the pinned pages; NULL where @sparse has none yet
  * @lock: guards who adds pages
  * @user: who is charged for them
- * @mm: address space that shows them as pinned
+ * @mm: address space that shows them as pinned; NULL for pages of a kernel client,
+ *	which keeps them itself, and are neither pinned nor charged
  */
 struct kgni_mem {
 	struct kref ref;
@@ -334,7 +345,9 @@ struct kgni_mem {
  * @mem: its memory
  * @first: first page of it there
  * @npages: pages
- * @pages: the pinned pages, inside @mem
+ * @exact: only bytes from @addr on, to 8 bytes, are inside, not the whole pages
+ * @pages: the pinned pages, inside @mem; NULL if they follow each other from @pfn
+ * @pfn: number of the first page, without @pages
  * @cq: queue for remote events, or NULL
  * @dead: deregistered: nobody may begin to touch the pages
  * @active: operations that touch the pages, and one while registered
@@ -354,7 +367,9 @@ struct kgni_mdd {
 	struct kgni_mem *mem;
 	unsigned long first;
 	unsigned long npages;
+	bool exact;
 	struct page **pages;
+	unsigned long pfn;
 	struct kgni_cq *cq;
 	bool dead;
 	refcount_t active;
@@ -370,6 +385,11 @@ struct kgni_mdd {
  * @local: referenced local registration, or NULL
  * @remote: referenced remote registration; NULL if @status is not OK
  * @far: it is on another NIC
+ * @kernel: a kernel client posts: nothing may sleep
+ * @phys: the local address is physical
+ * @retries: how often to try a way that fails again
+ * @src: kernel client: pieces of a put's source
+ * @pieces: how many
  * @status: KGNI_ST_OK, or what is wrong at the target
  */
 struct kgni_xfer {
@@ -380,6 +400,11 @@ struct kgni_xfer {
 	struct kgni_mdd *local;
 	struct kgni_mdd *remote;
 	bool far;
+	bool kernel;
+	bool phys;
+	u32 retries;
+	const struct kvec *src;
+	u32 pieces;
 	enum kgni_cqe_status status;
 };
 
@@ -388,6 +413,7 @@ struct kgni_xfer {
 
 /* main.c */
 struct kgni_device *kgni_device_by_pe(u32 pe);
+struct kgni_device *kgni_device_by_id(u32 id);
 
 /* device.c */
 int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **table);
@@ -460,6 +486,8 @@ void kgni_debugfs_exit(void);
 
 /* nic.c */
 void kgni_nic_kill(const struct kgni_nic *nic, u16 code);
+long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool kernel,
+		   struct kgni_nic **out);
 long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
 void kgni_nic_attach_end(struct kgni_file *f, bool told);
 void kgni_nic_release(struct kgni_nic *nic);
@@ -470,6 +498,10 @@ long kgni_cq_destroy(struct kgni_nic *nic, u32 id);
 void kgni_cq_destroy_all(struct kgni_nic *nic);
 struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
 void kgni_cq_put(struct kgni_cq *cq);
+void kgni_cq_put_atomic(struct kgni_cq *cq);
+long kgni_cq_create_kernel(struct kgni_nic *nic, u32 entries, u32 delay, struct kgni_cq **out);
+void kgni_cq_destroy_kernel(struct kgni_nic *nic, struct kgni_cq *cq);
+void kgni_cq_exit(void);
 bool kgni_cq_push(struct kgni_cq *cq, u64 entry);
 long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg);
 long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg);
@@ -486,8 +518,40 @@ long kgni_mem_new(const struct kgni_segment *seg, u32 count, u32 flags, struct k
 long kgni_mem_update(struct kgni_mem *mem, unsigned long first, u64 addr, unsigned long npages);
 bool kgni_mem_present(const struct kgni_mem *mem, unsigned long first, unsigned long npages);
 void kgni_mem_put(struct kgni_mem *mem);
+struct kgni_mem *kgni_mem_new_kernel(unsigned long npages, gfp_t gfp);
+
+/**
+ * struct kgni_kernel_region - memory that a kernel client registers
+ * @flags: GNI_MEM_* bits
+ * @base: address of the first page; 0 for segments
+ * @addr: address of the first byte
+ * @length: bytes
+ * @npages: pages
+ * @exact: only the bytes of the range are inside
+ * @mem: the pages, or NULL if they follow each other from @pfn
+ * @pfn: number of the first page, without @mem
+ * @cq: queue for remote events, or NULL
+ */
+struct kgni_kernel_region {
+	u32 flags;
+	u64 base;
+	u64 addr;
+	u64 length;
+	unsigned long npages;
+	bool exact;
+	struct kgni_mem *mem;
+	unsigned long pfn;
+	struct kgni_cq *cq;
+};
 
 /* mdd.c */
+long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_region *r,
+			      struct kgni_mem_handle *handle);
+long kgni_mdd_deregister_kernel(struct kgni_nic *nic, const struct kgni_mem_handle *handle,
+				u32 *held);
+void kgni_mdd_unhold(struct kgni_nic *nic, u32 mdh);
+struct kgni_mdd *kgni_mdd_phys(struct kgni_nic *nic, u64 addr, u64 length);
+void kgni_mdd_put_atomic(struct kgni_mdd *mdd);
 long kgni_mdd_set_block(struct kgni_nic *nic, const struct kgni_ioc_mdd_block *arg);
 long kgni_mdd_next(struct kgni_nic *nic, struct kgni_ioc_mem_next *arg);
 bool kgni_mdd_present(struct kgni_mdd *mdd, u64 addr, u64 length);
@@ -505,6 +569,7 @@ void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr);
 
 /* fma.c */
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg);
+long kgni_xfer_post(struct kgni_nic *nic, struct kgni_xfer *x);
 long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg);
 void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source);
 void kgni_xfer_release(struct kgni_xfer *x);
@@ -535,11 +600,18 @@ void kgni_domain_dgrams_init(struct kgni_domain *domain);
 void kgni_dgram_attach(struct kgni_nic *nic);
 void kgni_dgram_release(struct kgni_nic *nic);
 long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg);
+long kgni_dgram_post_kernel(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg, void *buf);
+void *kgni_dgram_buf(const struct kgni_dgram *d);
 long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
 		     struct kgni_dgram **taken);
 long kgni_dgram_probe(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
 		      struct kgni_dgram **taken);
 void kgni_dgram_told(struct kgni_nic *nic, struct kgni_dgram *d, bool told);
 long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg);
+
+/* kapi.c, kapi_cq.c */
+int kapi_init(void);
+void kapi_exit(void);
+void kapi_cq_event(struct kgni_cq *cq, u64 entry, bool dropped);
 
 #endif /* _KGNI_H */

@@ -35,6 +35,18 @@ struct kgni_device *kgni_device_by_pe(u32 pe)
 	return READ_ONCE(kgni_table[array_index_nospec(i, KGNI_MAX_DEVICES)]);
 }
 
+/**
+ * kgni_device_by_id - find a device by its number
+ * @id: N of /dev/kgniN
+ *
+ * Context: any; devices live as long as the module.
+ * Return: the device, or NULL if there is none.
+ */
+struct kgni_device *kgni_device_by_id(u32 id)
+{
+	return id < nics ? kgni_device_by_pe(pe_base + id) : NULL;
+}
+
 static int __init kgni_init(void)
 {
 	int rc;
@@ -47,11 +59,16 @@ static int __init kgni_init(void)
 	rc = kgni_bte_init();
 	if (rc)
 		return rc;
+	rc = kapi_init();
+	if (rc)
+		goto bte;
 	kgni_debugfs_init();
 	rc = kgni_devices_init(nics, pe_base, kgni_table);
 	if (!rc)
 		return 0;
 	kgni_debugfs_exit();
+	kapi_exit();
+bte:
 	kgni_bte_exit();
 	return rc;
 }
@@ -60,7 +77,9 @@ static void __exit kgni_exit(void)
 {
 	kgni_devices_exit(nics, kgni_table);
 	kgni_debugfs_exit();
+	kapi_exit();
 	kgni_bte_exit();
+	kgni_cq_exit();
 	/* Objects freed by RCU callbacks are gone before the code is. */
 	rcu_barrier();
 }

@@ -30,6 +30,9 @@
 #define KGNI_MEM_KINDS (GNI_MEM_MDD_CLONE | GNI_MEM_RESERVE_REGION | GNI_MEM_UPDATE_REGION)
 #define KGNI_MEM_SHARING (GNI_MEM_MDD_SHARED | GNI_MEM_MDD_DEDICATED)
 
+/* Clients round gets up to words; what the allocator gives begins and ends at these. */
+#define KGNI_EXACT_ALIGN	8
+
 /* vmdh_index of who leaves the choice to the driver. */
 #define KGNI_VMDH_ANY	(~0U)
 #define KGNI_VMDH_MAX	(KGNI_MH_MDH_MAX + 1)
@@ -46,6 +49,26 @@ static void kgni_mdd_free(struct kref *ref)
 	if (mdd->cq)
 		kgni_cq_put(mdd->cq);
 	kfree_rcu(mdd, rcu);
+}
+
+static void kgni_mdd_free_atomic(struct kref *ref)
+{
+	struct kgni_mdd *mdd = container_of(ref, struct kgni_mdd, ref);
+
+	if (mdd->cq)
+		kgni_cq_put_atomic(mdd->cq);
+	kfree_rcu(mdd, rcu);
+}
+
+/**
+ * kgni_mdd_put_atomic - give a reference back where nothing may sleep
+ * @mdd: the registration
+ *
+ * Context: process or softirq.
+ */
+void kgni_mdd_put_atomic(struct kgni_mdd *mdd)
+{
+	kref_put(&mdd->ref, kgni_mdd_free_atomic);
 }
 
 /**
@@ -94,16 +117,22 @@ struct kgni_mdd *kgni_mdd_find(struct kgni_job *job, const struct kgni_mem_handl
  * @addr: first byte
  * @length: bytes
  *
- * Like the hardware, whole pages count.
+ * Like the hardware, whole pages count; but what else is in the pages of a
+ * kernel client's range is none of its peers' business.
  *
  * Context: any.
- * Return: true if every byte is in a registered page.
+ * Return: true if every byte is in a registered page, or registered.
  */
 bool kgni_mdd_covers(const struct kgni_mdd *mdd, u64 addr, u64 length)
 {
 	u64 size = (u64)mdd->npages << PAGE_SHIFT;
+	u64 base = mdd->base;
 
-	return addr >= mdd->base && addr - mdd->base <= size && length <= size - (addr - mdd->base);
+	if (mdd->exact) {
+		base = round_down(mdd->addr, KGNI_EXACT_ALIGN);
+		size = round_up(mdd->addr + mdd->length, KGNI_EXACT_ALIGN) - base;
+	}
+	return addr >= base && addr - base <= size && length <= size - (addr - base);
 }
 
 /**
@@ -161,7 +190,9 @@ void kgni_mdd_exit(struct kgni_mdd *mdd)
 
 static struct page *kgni_mdd_page(struct kgni_mdd *mdd, u64 addr)
 {
-	return mdd->pages[(addr - mdd->base) >> PAGE_SHIFT];
+	unsigned long i = (addr - mdd->base) >> PAGE_SHIFT;
+
+	return mdd->pages ? mdd->pages[i] : pfn_to_page(mdd->pfn + i);
 }
 
 /**
@@ -240,10 +271,9 @@ void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 sa
 	}
 }
 
-static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic,
-				     const struct kgni_ioc_mem_register *arg)
+static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic, u32 flags, gfp_t gfp)
 {
-	struct kgni_mdd *mdd = kzalloc(sizeof(*mdd), GFP_KERNEL_ACCOUNT);
+	struct kgni_mdd *mdd = kzalloc(sizeof(*mdd), gfp);
 
 	if (!mdd)
 		return NULL;
@@ -253,7 +283,7 @@ static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic,
 	INIT_LIST_HEAD(&mdd->node);
 	mdd->nic = nic;
 	mdd->job = nic->job;
-	mdd->flags = arg->flags;
+	mdd->flags = flags;
 	return mdd;
 }
 
@@ -383,7 +413,7 @@ static int kgni_mdd_insert(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 
 	if (!(mdd->flags & GNI_MEM_USE_VMDH))
 		return xa_alloc_cyclic(&job->mdds, &mdd->mdh, mdd, XA_LIMIT(1, KGNI_MH_MDH_MAX),
-				       &job->next_mdh, GFP_KERNEL_ACCOUNT);
+				       &job->next_mdh, nic->gfp);
 	if (want == KGNI_VMDH_ANY)
 		return xa_alloc(&job->vmdhs, &mdd->mdh, mdd, XA_LIMIT(0, nic->vmdhs - 1),
 				GFP_KERNEL_ACCOUNT);
@@ -407,9 +437,13 @@ static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 wan
 }
 
 /* Nobody finds it any more. nic->lock is held, or nobody else is there. */
-static void kgni_mdd_unpublish(struct kgni_mdd *mdd)
+static void kgni_mdd_unpublish(struct kgni_mdd *mdd, bool hold)
 {
-	xa_erase(kgni_mdd_table(mdd), mdd->mdh);
+	/* In a table that gives numbers out, one that leads to nothing stays taken. */
+	if (hold)
+		xa_store(kgni_mdd_table(mdd), mdd->mdh, NULL, GFP_NOIO);
+	else
+		xa_erase(kgni_mdd_table(mdd), mdd->mdh);
 	list_del_init(&mdd->node);
 }
 
@@ -457,7 +491,7 @@ static long kgni_mdd_set_cq(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 id)
 
 static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
 {
-	struct kgni_mdd *mdd = kgni_mdd_new(nic, arg);
+	struct kgni_mdd *mdd = kgni_mdd_new(nic, arg->flags, nic->gfp);
 	struct kgni_mem_handle handle;
 	long rc;
 
@@ -592,15 +626,17 @@ long kgni_mdd_set_block(struct kgni_nic *nic, const struct kgni_ioc_mdd_block *a
 }
 
 /* Take a registration away that nobody finds any more. */
-static void kgni_mdd_retire(struct kgni_mdd *mdd)
+static void kgni_mdd_retire(struct kgni_mdd *mdd, bool hold)
 {
 	WRITE_ONCE(mdd->dead, true);
 	if (!refcount_dec_and_test(&mdd->active))
 		wait_for_completion(&mdd->idle);
-	kgni_mem_put(mdd->mem);
+	if (mdd->mem)
+		kgni_mem_put(mdd->mem);
 	mdd->mem = NULL;
 	mdd->pages = NULL;
-	kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
+	if (!hold)
+		kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
 	kgni_mdd_put(mdd);
 }
 
@@ -608,6 +644,30 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd)
 static bool kgni_mdd_mine(const struct kgni_nic *nic, const struct kgni_mdd *mdd)
 {
 	return mdd->nic == nic && !list_empty(&mdd->node);
+}
+
+/* @held: out: the number, which stays taken, or NULL to let it go. */
+static long kgni_mdd_end(struct kgni_nic *nic, const struct kgni_mem_handle *handle, u32 *held)
+{
+	struct kgni_mdd *mdd = kgni_mdd_find(nic->job, handle);
+	bool mine = false;
+
+	if (!mdd)
+		goto out;
+	mutex_lock(&nic->lock);
+	mine = kgni_mdd_mine(nic, mdd);
+	if (mine)
+		kgni_mdd_unpublish(mdd, held);
+	mutex_unlock(&nic->lock);
+	if (mine && held)
+		*held = mdd->mdh;
+	if (mine)
+		kgni_mdd_retire(mdd, held);
+	kgni_mdd_put(mdd);
+out:
+	if (!mine)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
+	return mine ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
 }
 
 /**
@@ -623,28 +683,107 @@ static bool kgni_mdd_mine(const struct kgni_nic *nic, const struct kgni_mdd *mdd
  */
 long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *handle)
 {
-	struct kgni_mdd *mdd = kgni_mdd_find(nic->job, handle);
-	bool mine = false;
+	return kgni_mdd_end(nic, handle, NULL);
+}
 
+/**
+ * kgni_mdd_register_kernel - make a registration of a kernel client's memory
+ * @nic: its attachment
+ * @r: the memory; @r->mem is the registration's from here on if it is made
+ * @handle: out: its handle
+ *
+ * Context: process, may sleep.
+ * Return: GNI_RC_SUCCESS; GNI_RC_ERROR_RESOURCE; -ENOMEM.
+ */
+long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_region *r,
+			      struct kgni_mem_handle *handle)
+{
+	struct kgni_mdd *mdd;
+	long rc = -ENOMEM;
+
+	if (!kgni_res_charge(nic->job, KGNI_RES_MDD))
+		return GNI_RC_ERROR_RESOURCE;
+	mdd = kgni_mdd_new(nic, r->flags, nic->gfp);
 	if (!mdd)
-		goto out;
-	mutex_lock(&nic->lock);
-	mine = kgni_mdd_mine(nic, mdd);
-	if (mine)
-		kgni_mdd_unpublish(mdd);
-	mutex_unlock(&nic->lock);
-	if (mine)
-		kgni_mdd_retire(mdd);
+		goto uncharge;
+	mdd->base = r->base;
+	mdd->addr = r->addr;
+	mdd->length = r->length;
+	mdd->exact = r->exact;
+	mdd->pfn = r->pfn;
+	mdd->npages = r->npages;
+	if (r->mem)
+		kgni_mdd_set_mem(mdd, r->mem, 0, r->npages);
+	if (r->cq)
+		kref_get(&r->cq->ref);
+	mdd->cq = r->cq;
+	rc = kgni_mdd_publish(nic, mdd, KGNI_VMDH_ANY);
+	if (rc)
+		goto put;
+	kgni_mdd_handle(mdd, true, handle);
+	return GNI_RC_SUCCESS;
+
+put:
 	kgni_mdd_put(mdd);
-out:
-	if (!mine)
-		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
-	return mine ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
+uncharge:
+	kgni_res_uncharge(nic->job, KGNI_RES_MDD);
+	return rc;
+}
+
+/**
+ * kgni_mdd_deregister_kernel - end a registration, but perhaps keep its number
+ * @nic: its owner
+ * @handle: its handle
+ * @held: out: the number, for kgni_mdd_unhold(); or NULL to let it go
+ *
+ * Context: process, may sleep.
+ * Return: as kgni_mdd_deregister().
+ */
+long kgni_mdd_deregister_kernel(struct kgni_nic *nic, const struct kgni_mem_handle *handle,
+				u32 *held)
+{
+	return kgni_mdd_end(nic, handle, held);
+}
+
+/* The number may be given to another registration. */
+void kgni_mdd_unhold(struct kgni_nic *nic, u32 mdh)
+{
+	xa_erase(&nic->job->mdds, mdh);
+	kgni_res_uncharge(nic->job, KGNI_RES_MDD);
+}
+
+/**
+ * kgni_mdd_phys - physical memory as the local side of one post
+ * @nic: who posts
+ * @addr: physical address
+ * @length: bytes
+ *
+ * Context: process or softirq.
+ * Return: a registration that nobody finds; kgni_mdd_put_atomic() ends it. NULL
+ * if there is no such memory, or none for the registration.
+ */
+struct kgni_mdd *kgni_mdd_phys(struct kgni_nic *nic, u64 addr, u64 length)
+{
+	u64 last = addr + length - 1;
+	struct kgni_mdd *mdd;
+
+	if (!length || last < addr || !pfn_valid(PHYS_PFN(addr)) || !pfn_valid(PHYS_PFN(last)))
+		return NULL;
+	mdd = kgni_mdd_new(nic, 0, GFP_ATOMIC | __GFP_NOWARN);
+	if (!mdd)
+		return NULL;
+	mdd->base = addr & PAGE_MASK;
+	mdd->addr = addr;
+	mdd->length = length;
+	mdd->pfn = PHYS_PFN(addr);
+	mdd->npages = PHYS_PFN(last) - PHYS_PFN(addr) + 1;
+	return mdd;
 }
 
 static void kgni_mdd_describe(const struct kgni_mdd *mdd, struct kgni_ioc_mem_next *arg)
 {
-	kgni_mdd_handle(mdd, !mdd->mem->sparse || READ_ONCE(mdd->mem->live), &arg->handle);
+	kgni_mdd_handle(mdd, !mdd->mem || !mdd->mem->sparse || READ_ONCE(mdd->mem->live),
+			&arg->handle);
 	arg->addr = mdd->addr;
 	arg->length = mdd->length;
 }
@@ -696,8 +835,8 @@ void kgni_mdd_deregister_all(struct kgni_nic *nic)
 	struct kgni_mdd *mdd, *next;
 
 	list_for_each_entry_safe(mdd, next, &nic->mdds, node) {
-		kgni_mdd_unpublish(mdd);
-		kgni_mdd_retire(mdd);
+		kgni_mdd_unpublish(mdd, false);
+		kgni_mdd_retire(mdd, false);
 		cond_resched();
 	}
 }

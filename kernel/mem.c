@@ -175,8 +175,10 @@ static void kgni_mem_free(struct kref *ref)
 {
 	struct kgni_mem *mem = container_of(ref, struct kgni_mem, ref);
 
-	kgni_mem_unpin(mem);
-	kgni_mem_unaccount(mem);
+	if (mem->mm) {
+		kgni_mem_unpin(mem);
+		kgni_mem_unaccount(mem);
+	}
 	kvfree(mem->pages);
 	kfree(mem);
 }
@@ -280,6 +282,33 @@ long kgni_mem_new(const struct kgni_segment *seg, u32 count, u32 flags, struct k
 	else
 		*out = mem;
 	return rc;
+}
+
+/**
+ * kgni_mem_new_kernel - room for the pages of a kernel client's region
+ * @npages: how many
+ * @gfp: how to allocate
+ *
+ * The caller fills in the pages, and keeps them in memory.
+ *
+ * Context: process, may sleep.
+ * Return: the memory, or NULL.
+ */
+struct kgni_mem *kgni_mem_new_kernel(unsigned long npages, gfp_t gfp)
+{
+	struct kgni_mem *mem = kzalloc(sizeof(*mem), gfp);
+
+	if (!mem)
+		return NULL;
+	kref_init(&mem->ref);
+	mutex_init(&mem->lock);
+	mem->writable = true;
+	mem->npages = npages;
+	mem->pages = kvcalloc(npages, sizeof(*mem->pages), gfp | __GFP_NOWARN);
+	if (mem->pages)
+		return mem;
+	kfree(mem);
+	return NULL;
 }
 
 /* A page that is there must be the one that was found there now. */

@@ -10,7 +10,7 @@
 #include "kgni.h"
 
 static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *job,
-				     const struct kgni_ioc_attach *arg)
+				     const struct kgni_ioc_attach *arg, bool kernel)
 {
 	struct kgni_nic *nic = kzalloc(sizeof(*nic), GFP_KERNEL_ACCOUNT);
 
@@ -20,7 +20,8 @@ static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *j
 	nic->job = job;
 	nic->inst_id = arg->inst_id;
 	nic->modes = arg->modes;
-	nic->owner = get_pid(task_tgid(current));
+	nic->gfp = kernel ? GFP_NOIO : GFP_KERNEL_ACCOUNT;
+	nic->owner = kernel ? NULL : get_pid(task_tgid(current));
 	nic->cred = get_current_cred();
 	mutex_init(&nic->lock);
 	xa_init_flags(&nic->cqs, XA_FLAGS_ALLOC1);
@@ -41,18 +42,28 @@ static bool kgni_nic_has_fma(const struct kgni_nic *nic)
 	return !(nic->modes & GNI_CDM_MODE_FMA_SHARED);
 }
 
-static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *arg)
+/**
+ * kgni_nic_make - attach to a device
+ * @dev: the device
+ * @arg: as for KGNI_IOC_ATTACH
+ * @kernel: for a kernel client, as its credentials say, not for a process
+ * @out: out: the attachment; kgni_nic_release() undoes it
+ *
+ * Context: process, may sleep.
+ * Return: GNI_RC_SUCCESS; as kgni_job_attach(); GNI_RC_ERROR_RESOURCE if no FMA
+ * descriptor is left; -ENOMEM.
+ */
+long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool kernel,
+		   struct kgni_nic **out)
 {
 	struct kgni_job *job;
 	struct kgni_nic *nic;
 	long rc;
 
-	if (f->nic || f->attaching)
-		return GNI_RC_INVALID_STATE;
-	rc = kgni_job_attach(f->dev, &arg->ptag, arg->cookie, &job);
+	rc = kgni_job_attach(dev, &arg->ptag, arg->cookie, &job);
 	if (rc)
 		return rc;
-	nic = kgni_nic_new(f->dev, job, arg);
+	nic = kgni_nic_new(dev, job, arg, kernel);
 	if (!nic) {
 		rc = -ENOMEM;
 		goto put_job;
@@ -62,8 +73,8 @@ static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *
 		goto free_nic;
 	}
 	kgni_dgram_attach(nic);
-	arg->pe = f->dev->pe;
-	f->attaching = nic;
+	arg->pe = dev->pe;
+	*out = nic;
 	return GNI_RC_SUCCESS;
 
 free_nic:
@@ -71,6 +82,13 @@ free_nic:
 put_job:
 	kgni_job_put(job);
 	return rc;
+}
+
+static long kgni_nic_attach_locked(struct kgni_file *f, struct kgni_ioc_attach *arg)
+{
+	if (f->nic || f->attaching)
+		return GNI_RC_INVALID_STATE;
+	return kgni_nic_make(f->dev, arg, false, &f->attaching);
 }
 
 /* KGNI_IOC_ATTACH. No call uses the attachment before kgni_nic_attach_end(). */

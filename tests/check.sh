@@ -97,7 +97,7 @@ check_vm()
 	local sum p f s
 
 	echo "== VM tests${KGNI_VM_KERNEL_DIR:+ in $KGNI_VM_KERNEL_DIR}"
-	make -j"$(nproc)" module kunit lib tools tests-vm
+	make -j"$(nproc)" module kunit kmodtest lib tools tests-vm
 	sum=$(mktemp)
 	tests/vm/vm.sh --sum "$sum" run || true
 	if read -r p f s <"$sum"; then

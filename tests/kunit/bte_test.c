@@ -162,9 +162,9 @@ static void settle(struct pair *p)
 	bool idle;
 
 	do {
-		spin_lock(&bte->lock);
+		spin_lock_bh(&bte->lock);
 		idle = !bte->inflight && list_empty(&bte->pending);
-		spin_unlock(&bte->lock);
+		spin_unlock_bh(&bte->lock);
 		if (!idle)
 			schedule_timeout_uninterruptible(1);
 	} while (!idle && time_before(jiffies, end));

@@ -29,6 +29,11 @@ struct kgni_device *kgni_device_by_pe(u32 pe)
 	return NULL;
 }
 
+struct kgni_device *kgni_device_by_id(u32 id)
+{
+	return id < ARRAY_SIZE(kgt_devices) ? READ_ONCE(kgt_devices[id]) : NULL;
+}
+
 int kgt_suite_init(struct kunit_suite *suite)
 {
 	if (!current->mm)
@@ -41,6 +46,7 @@ int kgt_suite_init(struct kunit_suite *suite)
 void kgt_suite_exit(struct kunit_suite *suite)
 {
 	kgni_bte_exit();
+	kgni_cq_exit();
 	mmput(kgt_mm);
 	kgt_mm = NULL;
 }

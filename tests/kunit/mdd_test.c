@@ -84,9 +84,8 @@ static struct kgni_mem *kgt_mem_pinned(struct kgt_mem *m, u32 flags)
 /* What kgni_mdd_add() does, with other pages. */
 static void kgt_mem_register(struct kgt_mem *m, u32 flags, struct kgni_cq *cq)
 {
-	struct kgni_ioc_mem_register arg = { .flags = flags };
 	struct kgni_nic *nic = m->f->nic;
-	struct kgni_mdd *mdd = kgni_mdd_new(nic, &arg);
+	struct kgni_mdd *mdd = kgni_mdd_new(nic, flags, nic->gfp);
 
 	KUNIT_ASSERT_NOT_NULL(m->test, mdd);
 	mdd->base = m->base;

@@ -88,7 +88,7 @@ add_base()
 	install -m 644 "$VM_SRC/guest-run.sh" "$root/vm/guest-run.sh"
 }
 
-# Kernel modules with what they depend on, kgni.ko, and kgni_test.ko if it is built,
+# Kernel modules with what they depend on, kgni.ko, and those of tests if they are built,
 # without debug information: it makes up most of them, and of the time to load them.
 add_modules()
 {
@@ -102,7 +102,8 @@ add_modules()
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u | while read -r path; do
 		install -D -m 644 "$path" "$root${path#"$kdir"}"
 	done
-	for path in "$BUILD/kmod/$kver/kgni.ko" "$BUILD/kunit/$kver/kgni_test.ko"; do
+	for path in "$BUILD/kmod/$kver/kgni.ko" "$BUILD/kunit/$kver/kgni_test.ko" \
+		"$BUILD/kmodtest/$kver"/*.ko; do
 		[ ! -e "$path" ] || strip -g -o "$root/$moddir/extra/${path##*/}" "$path"
 	done
 	/sbin/depmod -b "$root" "$kver"

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Short messages, from all contexts that clients send in.
+ */
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "kct.h"
+
+#define CREDITS	8
+#define MAXSIZE	1024
+
+/* One end of a channel. */
+struct end {
+	struct kct_client c;
+	struct kct_mem mbox;
+	gni_ep_handle_t ep;
+	gni_smsg_attr_t attr;
+};
+
+/* Two ends, and what messages that go one way carry. */
+struct channel {
+	struct end a;
+	struct end b;
+	u32 sent;
+	u32 received;
+	enum kct_context where;
+};
+
+static bool end_init(struct end *e, u32 inst, u32 dev, gni_smsg_type_t type, enum kct_kind kind)
+{
+	unsigned int size = 0;
+
+	e->attr.msg_type = type;
+	e->attr.mbox_maxcredit = CREDITS;
+	e->attr.msg_maxsize = MAXSIZE;
+	if (!kct_ok(gni_smsg_buff_size_needed(&e->attr, &size)) || !kct_eq(size % 64, 0) ||
+	    !kct_client_init(&e->c, inst, dev, 0) ||
+	    !kct_mem_init(&e->mbox, &e->c, kind, 2 * size, 0, e->c.dst.cq))
+		return false;
+	e->attr.msg_buffer = e->mbox.at;
+	e->attr.mbox_offset = size;
+	e->attr.buff_size = size;
+	e->attr.mem_hndl = e->mbox.hndl;
+	return true;
+}
+
+static void end_exit(struct end *e)
+{
+	/* Bound, and set up. */
+	if (e->ep)
+		kct_ok(gni_ep_destroy(e->ep));
+	kct_mem_exit(&e->mbox);
+	kct_client_exit(&e->c);
+}
+
+static bool connect(struct end *from, const struct end *to, gni_smsg_attr_t *remote)
+{
+	from->ep = kct_ep(&from->c, &to->c);
+	return from->ep && kct_ok(gni_ep_set_eventdata(from->ep, from->c.inst | 0x50000,
+						       from->c.inst | 0x80000000)) &&
+	       kct_ok(gni_smsg_init(from->ep, &from->attr, remote));
+}
+
+static struct channel *channel_new(u32 dev, gni_smsg_type_t type)
+{
+	struct channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+
+	if (kct_true(ch) && end_init(&ch->a, 1, 0, type, KCT_VMALLOC) &&
+	    end_init(&ch->b, 2, dev, type, KCT_SLAB) &&
+	    connect(&ch->a, &ch->b, &ch->b.attr) && connect(&ch->b, &ch->a, &ch->a.attr))
+		return ch;
+	return NULL;
+}
+
+static void channel_free(struct channel *ch)
+{
+	end_exit(&ch->a);
+	end_exit(&ch->b);
+	kfree(ch);
+}
+
+/* Message @n: a header that says so, and data that follows from it. */
+static u32 data_length(u32 n)
+{
+	return n * 37 % (MAXSIZE - 8);
+}
+
+static gni_return_t send(struct end *e, u32 n, void *data)
+{
+	u64 header = n;
+
+	memset(data, n, data_length(n));
+	return gni_smsg_send(e->ep, &header, sizeof(header), data, data_length(n), n | 0xabc00000);
+}
+
+static bool is_message(const u64 *msg, u32 n)
+{
+	return msg[0] == n && !memchr_inv(msg + 1, n & 0xff, data_length(n));
+}
+
+/* Its event: the id, and the endpoint's local event. */
+static void check_sent(struct end *e, u32 n)
+{
+	gni_cq_entry_t event = 0;
+
+	kct_ok(gni_cq_get_event(e->c.src.cq, &event));
+	kct_eq(GNI_CQ_GET_TYPE(event), GNI_CQ_EVENT_TYPE_SMSG);
+	kct_eq(GNI_CQ_GET_MSG_ID(event), n | 0xabc00000);
+	kct_eq(GNI_CQ_GET_INST_ID(event), e->c.inst | 0x50000);
+}
+
+static void send_here(void *arg)
+{
+	struct channel *ch = arg;
+	static u8 data[MAXSIZE];
+
+	kct_ok(send(&ch->a, ch->sent, data));
+	check_sent(&ch->a, ch->sent);
+	ch->sent++;
+}
+
+static void receive_here(void *arg)
+{
+	struct channel *ch = arg;
+	void *msg = NULL, *again = NULL;
+	gni_cq_entry_t event = 0;
+
+	kct_ok(gni_cq_get_event(ch->b.c.dst.cq, &event));
+	kct_eq(GNI_CQ_GET_REM_INST_ID(event), ch->a.c.inst | 0x80000000);
+	kct_ok(gni_smsg_getnext(ch->b.ep, &msg));
+	/* The same one until it is released; 8-byte aligned. */
+	kct_ok(gni_smsg_getnext(ch->b.ep, &again));
+	kct_true(msg == again && !((uintptr_t)msg % 8));
+	kct_true(is_message(msg, ch->received));
+	kct_ok(gni_smsg_release(ch->b.ep));
+	kct_eq(gni_smsg_release(ch->b.ep), GNI_RC_NOT_DONE);
+	kct_eq(gni_smsg_getnext(ch->b.ep, &msg), GNI_RC_NOT_DONE);
+	ch->received++;
+}
+
+/* Forget events of credits that come back. */
+static void drain(struct kct_cq *q)
+{
+	gni_cq_entry_t event;
+
+	while (gni_cq_get_event(q->cq, &event) == GNI_RC_SUCCESS)
+		;
+}
+
+static void contexts(void)
+{
+	struct channel *ch;
+	u32 dev;
+	int i;
+
+	for (dev = 0; dev < 2; dev++) {
+		ch = channel_new(dev, GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT);
+		if (!ch)
+			return;
+		for (i = 0; i < 10 * CREDITS; i++) {
+			kct_run_in(i % KCT_CONTEXTS, send_here, ch);
+			kct_run_in(i / 4 % KCT_CONTEXTS, receive_here, ch);
+			drain(&ch->a.c.dst);
+		}
+		channel_free(ch);
+	}
+}
+
+/* Without credits there is no message, and no event; credits tell when they are back. */
+static void credits(void)
+{
+	struct channel *ch = channel_new(1, GNI_SMSG_TYPE_MBOX);
+	static u8 data[MAXSIZE];
+	gni_cq_entry_t event;
+	void *msg;
+	u32 i;
+
+	if (!ch)
+		return;
+	for (i = 0; i < CREDITS; i++)
+		send_here(ch);
+	kct_eq(send(&ch->a, i, data), GNI_RC_NOT_DONE);
+	kct_eq(gni_cq_get_event(ch->a.c.src.cq, &event), GNI_RC_NOT_DONE);
+	kct_eq(gni_cq_get_event(ch->a.c.dst.cq, &event), GNI_RC_NOT_DONE);
+	for (i = 0; i < CREDITS / 2; i++) {
+		kct_ok(gni_smsg_getnext(ch->b.ep, &msg));
+		kct_true(is_message(msg, i));
+		kct_ok(gni_smsg_release(ch->b.ep));
+	}
+	kct_ok(kct_next_event(&ch->a.c.dst, &event));
+	kct_eq(gni_smsg_getnext(ch->a.ep, &msg), GNI_RC_NOT_DONE);
+	kct_ok(send(&ch->a, CREDITS, data));
+	channel_free(ch);
+}
+
+/* A peer may send before we are set up: the mailbox is not cleared. */
+static void early(void)
+{
+	struct channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+	void *msg;
+
+	if (!kct_true(ch) || !end_init(&ch->a, 1, 0, GNI_SMSG_TYPE_MBOX, KCT_VMALLOC) ||
+	    !end_init(&ch->b, 2, 0, GNI_SMSG_TYPE_MBOX, KCT_VMALLOC) ||
+	    !connect(&ch->a, &ch->b, &ch->b.attr))
+		return;
+	send_here(ch);
+	if (connect(&ch->b, &ch->a, &ch->a.attr)) {
+		kct_ok(gni_smsg_getnext(ch->b.ep, &msg));
+		kct_true(is_message(msg, 0));
+	}
+	channel_free(ch);
+}
+
+static void refusals(void)
+{
+	struct channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+	static u8 data[MAXSIZE + 1];
+	gni_smsg_attr_t other;
+	unsigned int size;
+	void *msg;
+
+	if (!kct_true(ch) || !end_init(&ch->a, 1, 0, GNI_SMSG_TYPE_MBOX, KCT_SLAB) ||
+	    !end_init(&ch->b, 2, 0, GNI_SMSG_TYPE_MBOX, KCT_SLAB))
+		return;
+	other = ch->b.attr;
+	kct_ok(gni_ep_create(ch->a.c.nic, ch->a.c.src.cq, &ch->a.ep));
+	kct_eq(gni_smsg_init(ch->a.ep, &ch->a.attr, &other), GNI_RC_INVALID_STATE);
+	kct_ok(gni_ep_bind(ch->a.ep, ch->b.c.pe, ch->b.c.inst));
+	kct_eq(gni_smsg_send(ch->a.ep, data, 1, NULL, 0, 0), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_getnext(ch->a.ep, &msg), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_release(ch->a.ep), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_init(NULL, &ch->a.attr, &other), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_init(ch->a.ep, NULL, &other), GNI_RC_INVALID_PARAM);
+	other.msg_maxsize--;
+	kct_eq(gni_smsg_init(ch->a.ep, &ch->a.attr, &other), GNI_RC_INVALID_PARAM);
+	other = ch->b.attr;
+	other.mbox_maxcredit--;
+	kct_eq(gni_smsg_init(ch->a.ep, &ch->a.attr, &other), GNI_RC_INVALID_PARAM);
+	other = ch->b.attr;
+	/* Outside of its region. */
+	ch->a.attr.mbox_offset += 64;
+	kct_eq(gni_smsg_init(ch->a.ep, &ch->a.attr, &other), GNI_RC_INVALID_PARAM);
+	ch->a.attr.mbox_offset -= 64;
+	/* More than is needed is no mistake. */
+	other.buff_size += 100;
+	kct_ok(gni_smsg_init(ch->a.ep, &ch->a.attr, &other));
+	kct_eq(gni_smsg_init(ch->a.ep, &ch->a.attr, &other), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_send(ch->a.ep, data, 1, data, MAXSIZE, 0), GNI_RC_ERROR_RESOURCE);
+	kct_eq(gni_smsg_send(ch->a.ep, NULL, 1, data, 0, 0), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_send(ch->a.ep, data, 0, NULL, 1, 0), GNI_RC_INVALID_PARAM);
+	kct_ok(gni_smsg_send(ch->a.ep, NULL, 0, NULL, 0, 0));
+	kct_eq(gni_smsg_buff_size_needed(NULL, &size), GNI_RC_INVALID_PARAM);
+	other.msg_type = GNI_SMSG_TYPE_INVALID;
+	kct_eq(gni_smsg_buff_size_needed(&other, &size), GNI_RC_INVALID_PARAM);
+	kct_ok(gni_smsg_set_delivery_mode(ch->a.c.nic, GNI_DLVMODE_NO_ADAPT));
+	kct_eq(gni_smsg_set_delivery_mode(ch->a.c.nic, 0x8000), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_smsg_set_delivery_mode(NULL, 0), GNI_RC_INVALID_PARAM);
+	kct_ok(gni_smsg_set_max_retrans(ch->a.c.nic, 4096));
+	kct_eq(gni_smsg_set_max_retrans(NULL, 1), GNI_RC_INVALID_PARAM);
+	channel_free(ch);
+}
+
+/* A mailbox that a peer has written nonsense to. */
+static void damaged(void)
+{
+	struct channel *ch = channel_new(0, GNI_SMSG_TYPE_MBOX);
+	void *msg;
+
+	if (!ch)
+		return;
+	memset(ch->b.mbox.at, 0xff, ch->b.mbox.size);
+	kct_eq(gni_smsg_getnext(ch->b.ep, &msg), GNI_RC_INVALID_STATE);
+	kct_eq(gni_smsg_send(ch->b.ep, NULL, 0, NULL, 0, 0), GNI_RC_NOT_DONE);
+	channel_free(ch);
+}
+
+/* --- a stream, each side by events alone ------------------------------------------------- */
+
+#define STREAM	5000
+
+struct stream {
+	struct channel *ch;
+	struct completion done;
+	bool failed;
+};
+
+static int stream_send(void *arg)
+{
+	struct stream *s = arg;
+	struct end *e = &s->ch->a;
+	u8 *data = kzalloc(MAXSIZE, GFP_KERNEL);
+	gni_cq_entry_t event;
+	u32 n;
+
+	for (n = 0; data && n < STREAM && !s->failed; n++) {
+		/* Woken by credits, or by the room that its own events make. */
+		s->failed = !wait_event_timeout(e->c.dst.wq,
+						send(e, n, data) == GNI_RC_SUCCESS, KCT_SOON);
+		while (gni_cq_get_event(e->c.src.cq, &event) == GNI_RC_SUCCESS)
+			;
+		while (gni_cq_get_event(e->c.dst.cq, &event) == GNI_RC_SUCCESS)
+			;
+	}
+	s->failed |= !data;
+	kfree(data);
+	complete(&s->done);
+	return 0;
+}
+
+/* One message for each event, as clients do. */
+static void stream(void)
+{
+	struct stream s = { .ch = channel_new(1, GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT) };
+	gni_cq_entry_t event;
+	void *msg;
+	u32 n;
+
+	if (!s.ch)
+		return;
+	init_completion(&s.done);
+	if (!kct_true(!IS_ERR(kthread_run(stream_send, &s, "kct_stream"))))
+		return;
+	for (n = 0; n < STREAM; n++) {
+		if (!kct_ok(kct_next_event(&s.ch->b.c.dst, &event)) ||
+		    !kct_ok(gni_smsg_getnext(s.ch->b.ep, &msg)) || !kct_true(is_message(msg, n)))
+			break;
+		kct_ok(gni_smsg_release(s.ch->b.ep));
+	}
+	kct_true(wait_for_completion_timeout(&s.done, KCT_SOON));
+	kct_true(!s.failed);
+	channel_free(s.ch);
+}
+
+const struct kct_test kct_smsg_tests[] = {
+	{ "messages go in all contexts", contexts },
+	{ "messages wait for credits", credits },
+	{ "a message before its receiver is set up", early },
+	{ "messages refuse what cannot be, by codes that clients know", refusals },
+	{ "a damaged mailbox", damaged },
+	{ "a stream of messages, by events", stream },
+	{ }
+};

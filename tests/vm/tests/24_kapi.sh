@@ -1,0 +1,57 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# The interface for kernel clients, by modules that use it: tests/kmod/.
+# timeout: 180
+# expect-dmesg: kgni: module kgni_leak_test leaves without gni_cdm_destroy\(\)
+. "${0%/*}/lib.sh"
+
+dir=/lib/modules/$(uname -r)/extra
+
+# convert: results that a module left in the log, as ours.
+convert()
+{
+	local line planned='' seen=0
+
+	while IFS= read -r line; do
+		case $line in
+		"ok "*) ok "${line#ok * - }" ;;
+		"not ok "*) not_ok "${line#not ok * - }" ;;
+		1..*) planned=${line#1..} && continue ;;
+		"# "*) diag "${line#"# "}" && continue ;;
+		*) continue ;;
+		esac
+		seen=$((seen + 1))
+	done
+	is "$seen" "$planned" "all tests ran"
+}
+
+# log_since MARK MODULE: what the module said since then, without times.
+log_since()
+{
+	dmesg | sed -n "/$1/,\$s/^\[ *[0-9.]*\] $2: //p"
+}
+
+[ -e "$dir/kgni_client_test.ko" ] || bail_out "no kgni_client_test.ko; make kmodtest"
+load_kgni nics=2
+mark="kapi begins $RANDOM"
+echo "<6>$mark" >/dev/kmsg
+succeeds "kgni_client_test.ko loads" insmod "$dir/kgni_client_test.ko"
+convert < <(log_since "$mark" kgni_client_test)
+fails "kgni.ko stays while a client uses it" rmmod kgni
+succeeds "kgni_client_test.ko unloads" rmmod kgni_client_test
+# Again: what the kernel keeps for later it has by now.
+before=$(snapshot)
+succeeds "it loads again" insmod "$dir/kgni_client_test.ko"
+succeeds "and unloads" rmmod kgni_client_test
+same_resources "clients left nothing behind" "$before" "$(snapshot)"
+
+mark="a client forgets $RANDOM"
+echo "<6>$mark" >/dev/kmsg
+succeeds "kgni_leak_test.ko loads" insmod "$dir/kgni_leak_test.ko"
+succeeds "kgni_leak_test.ko unloads" rmmod kgni_leak_test
+is "$(log_since "$mark" kgni)" \
+	"module kgni_leak_test leaves without gni_cdm_destroy() of its domain: inst_id 7, ptag 2, cookie 0x20000" \
+	"a client that leaks is named"
+same_resources "and nothing of it is left" "$before" "$(snapshot)"
+unload_kgni
+done_testing
