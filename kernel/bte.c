@@ -264,6 +264,17 @@ release:
 	return GNI_RC_ERROR_RESOURCE;
 }
 
+/* How many RDMA posts of an attachment run, those that wait for a fence not counted. */
+unsigned int kgni_bte_count(struct kgni_nic *nic)
+{
+	unsigned int n;
+
+	spin_lock_bh(&nic->bte.lock);
+	n = nic->bte.inflight;
+	spin_unlock_bh(&nic->bte.lock);
+	return n;
+}
+
 /* Part of attaching. */
 void kgni_bte_attach(struct kgni_nic *nic)
 {

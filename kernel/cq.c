@@ -141,6 +141,26 @@ struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id)
 	return cq;
 }
 
+/**
+ * kgni_cq_next - find a queue by its id, or the one after it
+ * @nic: attachment it belongs to
+ * @id: the id
+ *
+ * Context: any.
+ * Return: the queue, referenced, or NULL if there is none from @id on.
+ */
+struct kgni_cq *kgni_cq_next(struct kgni_nic *nic, unsigned long id)
+{
+	struct kgni_cq *cq;
+
+	rcu_read_lock();
+	cq = xa_find(&nic->cqs, &id, ULONG_MAX, XA_PRESENT);
+	while (cq && !kref_get_unless_zero(&cq->ref))
+		cq = xa_find_after(&nic->cqs, &id, ULONG_MAX, XA_PRESENT);
+	rcu_read_unlock();
+	return cq;
+}
+
 static long kgni_cq_new(struct kgni_nic *nic, const struct kgni_ioc_cq_create *arg, bool kernel,
 			struct kgni_cq **out)
 {
@@ -188,6 +208,7 @@ long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg)
 	arg->mmap_offset = (u64)cq->id << KGNI_CQ_MMAP_SHIFT;
 	arg->mmap_length = kgni_cq_bytes(cq->slots);
 	kgni_cq_put(cq);
+	kgni_netlink_changed();
 	return GNI_RC_SUCCESS;
 
 put:
@@ -200,6 +221,7 @@ uncharge:
 
 static void kgni_cq_kill(struct kgni_nic *nic, struct kgni_cq *cq)
 {
+	kgni_netlink_changed();
 	WRITE_ONCE(cq->dead, true);
 	wake_up_all(&cq->wq);
 	kgni_res_uncharge(nic->job, KGNI_RES_CQ);

@@ -24,14 +24,13 @@ static ssize_t kgni_debugfs_numbers(const char __user *buf, size_t count, unsign
 	if (n < 0)
 		return n;
 	text[min_t(size_t, count, sizeof(text) - 1)] = '\0';
-	if (sscanf(text, "%u %x %u", &number[0], &number[1], &number[2]) != want)
-		return -EINVAL;
-	return kgni_device_by_pe(number[0]) ? 0 : -ENODEV;
+	return sscanf(text, "%u %x %u", &number[0], &number[1], &number[2]) == want ? 0 : -EINVAL;
 }
 
 static ssize_t kgni_inject_write(struct file *file, const char __user *buf, size_t count,
 				 loff_t *pos)
 {
+	struct kgni_device *dev;
 	unsigned int number[3];
 	ssize_t rc = kgni_debugfs_numbers(buf, count, number, 3);
 
@@ -39,7 +38,11 @@ static ssize_t kgni_inject_write(struct file *file, const char __user *buf, size
 		return rc;
 	if (number[1] > U16_MAX || number[2] > U8_MAX)
 		return -EINVAL;
-	rc = kgni_error_inject(kgni_device_by_pe(number[0]), number[1], number[2]);
+	dev = kgni_device_get(number[0]);
+	if (!dev)
+		return -ENODEV;
+	rc = kgni_error_inject(dev, number[1], number[2]);
+	put_device(&dev->dev);
 	return rc ?: count;
 }
 

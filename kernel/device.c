@@ -2,7 +2,13 @@
 /*
  * Devices: class gni, the files /dev/kgniN, and the way of an ioctl to the
  * object that serves it.
+ *
+ * A device can be deleted while files of it are open. It is then in the table
+ * no more, so that no peer finds it, and marked as gone, so that no file
+ * attaches and what is posted ends with an error. What attachments have stays
+ * until their files are closed, and the device with it.
  */
+#include <linux/nospec.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
 
@@ -12,6 +18,11 @@ static struct class *kgni_class;
 static dev_t kgni_devt;
 /* No file opens before all devices are there: a start that fails has no users. */
 static bool kgni_ready;
+/* Devices by number; read under RCU. */
+static struct kgni_device **kgni_devices;
+static u32 kgni_pe_base;
+/* Guards who changes the table; outside of all other locks. */
+static DEFINE_MUTEX(kgni_devices_lock);
 
 static const struct file_operations kgni_fops;
 
@@ -51,6 +62,9 @@ static int kgni_open(struct inode *inode, struct file *file)
 
 	if (!smp_load_acquire(&kgni_ready))	/* pairs with kgni_devices_init() */
 		return -ENXIO;
+	/* By a name that was found before it was deleted. */
+	if (READ_ONCE(dev->gone))
+		return -ENODEV;
 	f = kzalloc(sizeof(*f), GFP_KERNEL_ACCOUNT);
 	if (!f)
 		return -ENOMEM;
@@ -433,22 +447,154 @@ static char *kgni_devnode(struct device *dev, umode_t *mode)
 	return NULL;
 }
 
-static void kgni_devices_delete(unsigned int count, struct kgni_device **table)
+/**
+ * kgni_device_next - find a device by its number
+ * @id: the number
+ *
+ * Context: process.
+ * Return: the device with this number or else the next one, for put_device();
+ * NULL if there is none.
+ */
+struct kgni_device *kgni_device_next(u32 id)
 {
-	while (count--) {
-		struct kgni_device *dev = table[count];
+	struct kgni_device *dev = NULL;
 
-		table[count] = NULL;
-		cdev_device_del(&dev->cdev, &dev->dev);
+	mutex_lock(&kgni_devices_lock);
+	for (; id < KGNI_MAX_DEVICES && !dev; id++)
+		dev = kgni_devices[id];
+	if (dev)
+		get_device(&dev->dev);
+	mutex_unlock(&kgni_devices_lock);
+	return dev;
+}
+
+/**
+ * kgni_device_get - find the device with a PE address, to keep it
+ * @pe: the address
+ *
+ * Context: process, may sleep.
+ * Return: the device, for put_device(), or NULL.
+ */
+struct kgni_device *kgni_device_get(u32 pe)
+{
+	struct kgni_device *dev = kgni_device_next(pe - kgni_pe_base);
+
+	if (!dev || dev->pe == pe)
+		return dev;
+	put_device(&dev->dev);
+	return NULL;
+}
+
+static struct kgni_device *kgni_device_add_locked(u32 id)
+{
+	struct kgni_device *dev;
+
+	if (id == KGNI_DEVICE_ANY)
+		for (id = 0; id < KGNI_MAX_DEVICES && kgni_devices[id];)
+			id++;
+	if (id >= KGNI_MAX_DEVICES)
+		return ERR_PTR(-ENOSPC);
+	if (kgni_devices[id])
+		return ERR_PTR(-EEXIST);
+	dev = kgni_device_new(id, kgni_pe_base + id);
+	if (!IS_ERR(dev))
+		smp_store_release(&kgni_devices[id], dev);	/* see kgni_device_by_pe() */
+	return dev;
+}
+
+/**
+ * kgni_device_add - make a device and its file
+ * @id: its number, KGNI_DEVICE_ANY for the lowest that is free
+ *
+ * Context: process, may sleep.
+ * Return: the device, for put_device(); or -EEXIST, -ENOSPC, -ENOMEM.
+ */
+struct kgni_device *kgni_device_add(u32 id)
+{
+	struct kgni_device *dev;
+
+	mutex_lock(&kgni_devices_lock);
+	dev = kgni_device_add_locked(id);
+	if (!IS_ERR(dev))
+		get_device(&dev->dev);
+	mutex_unlock(&kgni_devices_lock);
+	return dev;
+}
+
+/* Return: false if it is used and @force is not set. */
+static bool kgni_device_mark_gone(struct kgni_device *dev, bool force)
+{
+	struct kgni_nic *nic;
+	bool go;
+
+	mutex_lock(&dev->lock);
+	go = force || xa_empty(&dev->jobs);
+	if (go) {
+		WRITE_ONCE(dev->gone, true);
+		list_for_each_entry(nic, &dev->nics, dev_node)
+			kgni_dgram_gone(nic);
+	}
+	mutex_unlock(&dev->lock);
+	return go;
+}
+
+/* Whoever found it under RCU before may still use it. */
+static void kgni_device_remove(struct kgni_device *dev)
+{
+	WRITE_ONCE(kgni_devices[dev->id], NULL);
+	cdev_device_del(&dev->cdev, &dev->dev);
+}
+
+/**
+ * kgni_device_delete - delete a device and its file
+ * @id: its number
+ * @force: also if it has jobs
+ *
+ * Context: process, may sleep.
+ * Return: 0; -ENODEV if there is none; -EBUSY if it has jobs.
+ */
+int kgni_device_delete(u32 id, bool force)
+{
+	struct kgni_device *dev;
+	int rc = -ENODEV;
+
+	mutex_lock(&kgni_devices_lock);
+	dev = id < KGNI_MAX_DEVICES ? kgni_devices[array_index_nospec(id, KGNI_MAX_DEVICES)] :
+				      NULL;
+	if (dev)
+		rc = kgni_device_mark_gone(dev, force) ? 0 : -EBUSY;
+	if (!rc)
+		kgni_device_remove(dev);
+	mutex_unlock(&kgni_devices_lock);
+	if (rc)
+		return rc;
+	synchronize_rcu();
+	put_device(&dev->dev);
+	return 0;
+}
+
+/* No file is open, so nobody uses them. */
+static void kgni_devices_delete(void)
+{
+	struct kgni_device *dev;
+	u32 id;
+
+	mutex_lock(&kgni_devices_lock);
+	for (id = 0; id < KGNI_MAX_DEVICES; id++) {
+		dev = kgni_devices[id];
+		if (!dev)
+			continue;
+		kgni_device_remove(dev);
 		put_device(&dev->dev);
 	}
+	mutex_unlock(&kgni_devices_lock);
 }
 
 /**
  * kgni_devices_init - make the devices and their files
  * @count: how many
  * @pe_base: PE address of the first
- * @table: out: the devices
+ * @table: out: the devices; room for KGNI_MAX_DEVICES
  *
  * Context: process, may sleep.
  * Return: 0 or -errno, with nothing left behind.
@@ -459,6 +605,8 @@ int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **tabl
 	unsigned int i;
 	int rc;
 
+	kgni_devices = table;
+	kgni_pe_base = pe_base;
 	rc = alloc_chrdev_region(&kgni_devt, 0, KGNI_MAX_DEVICES, "kgni");
 	if (rc)
 		return rc;
@@ -469,18 +617,18 @@ int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **tabl
 	}
 	kgni_class->devnode = kgni_devnode;
 	for (i = 0; i < count; i++) {
-		dev = kgni_device_new(i, pe_base + i);
+		dev = kgni_device_add(i);
 		if (IS_ERR(dev)) {
 			rc = PTR_ERR(dev);
 			goto delete;
 		}
-		WRITE_ONCE(table[i], dev);
+		put_device(&dev->dev);
 	}
 	smp_store_release(&kgni_ready, true);	/* pairs with kgni_open() */
 	return 0;
 
 delete:
-	kgni_devices_delete(i, table);
+	kgni_devices_delete();
 	class_destroy(kgni_class);
 unregister:
 	unregister_chrdev_region(kgni_devt, KGNI_MAX_DEVICES);
@@ -488,15 +636,13 @@ unregister:
 }
 
 /**
- * kgni_devices_exit - undo kgni_devices_init()
- * @count: how many devices there are
- * @table: the devices
+ * kgni_devices_exit - delete all devices, and undo kgni_devices_init()
  *
  * Context: process, may sleep; no file is open.
  */
-void kgni_devices_exit(unsigned int count, struct kgni_device **table)
+void kgni_devices_exit(void)
 {
-	kgni_devices_delete(count, table);
+	kgni_devices_delete();
 	class_destroy(kgni_class);
 	unregister_chrdev_region(kgni_devt, KGNI_MAX_DEVICES);
 }

@@ -108,6 +108,7 @@ static void kgni_dgram_drop(struct kgni_dgram *d)
 	hash_del(&d->peer_node);
 	list_del(&d->pending_node);
 	list_del(&d->done_node);
+	kgni_netlink_changed();
 	if (d->orphan)
 		d->nic->dgram_orphans--;
 	else
@@ -118,6 +119,7 @@ static void kgni_dgram_drop(struct kgni_dgram *d)
 static void kgni_dgram_finish(struct kgni_dgram *d, u32 state)
 {
 	d->state = state;
+	kgni_netlink_changed();
 	list_del_init(&d->pending_node);
 	list_add_tail(&d->done_node, &d->nic->dgram_done);
 	wake_up_all(&d->nic->dgram_wq);
@@ -132,6 +134,7 @@ static void kgni_dgram_deliver(struct kgni_dgram *d, const struct kgni_dgram *fr
 		d->remote_id = from->nic->inst_id;
 		kgni_dgram_know_peer(d);
 	}
+	kgni_count(d->nic, KGNI_STAT_DGRAM_MATCHED, 1);
 	kgni_dgram_finish(d, GNI_POST_COMPLETED);
 }
 
@@ -221,6 +224,8 @@ static long kgni_dgram_post_locked(struct kgni_dgram *d)
 	struct kgni_nic *nic = d->nic;
 	struct kgni_dgram *other;
 
+	if (READ_ONCE(nic->dev->gone))
+		return GNI_RC_INVALID_STATE;
 	if (nic->dgram_count >= KGNI_DGRAM_PER_NIC || kgni_dgram_find(nic, d->ep))
 		return GNI_RC_ERROR_RESOURCE;
 	if (d->bound && kgni_dgram_peer_busy(nic, d->remote_pe, d->remote_id))
@@ -230,8 +235,10 @@ static long kgni_dgram_post_locked(struct kgni_dgram *d)
 		other = kgni_dgram_wild_for(d);
 	nic->dgram_count++;
 	hash_add(nic->dgram_eps, &d->ep_node, d->ep);
+	kgni_netlink_changed();
 	if (d->bound)
 		kgni_dgram_know_peer(d);
+	kgni_count(nic, KGNI_STAT_DGRAM, 1);
 	if (other)
 		kgni_dgram_match(other, d);
 	else
@@ -503,6 +510,95 @@ long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)
 	rc = kgni_dgram_cancel_locked(nic, arg);
 	kgni_dgram_unlock(nic);
 	return rc;
+}
+
+/* How many datagrams of an attachment have an endpoint. */
+unsigned int kgni_dgram_count(struct kgni_nic *nic)
+{
+	unsigned int n;
+
+	kgni_dgram_lock(nic);
+	n = nic->dgram_count;
+	kgni_dgram_unlock(nic);
+	return n;
+}
+
+static void kgni_dgram_describe(const struct kgni_dgram *d, struct kgni_dgram_info *info)
+{
+	info->id = d->id;
+	info->ep = d->ep;
+	info->state = d->state;
+	info->remote_pe = d->remote_pe;
+	info->remote_id = d->remote_id;
+	info->length = d->length;
+	info->with_id = d->with_id;
+	info->has_peer = d->bound || d->state == GNI_POST_COMPLETED;
+}
+
+/**
+ * kgni_dgram_walk - look at all datagrams of an attachment that have an endpoint
+ * @nic: the attachment
+ * @at: where to begin, 0 at first; out: the one that @fn refused
+ * @fn: what looks, under the domain's spinlock; ends the walk unless it returns 0
+ * @arg: for @fn
+ *
+ * A walk that goes on later may miss some, or see some twice, if any came or
+ * went meanwhile: only their place in a bucket tells where it was.
+ *
+ * Context: process.
+ * Return: what @fn returned last, or 0.
+ */
+int kgni_dgram_walk(struct kgni_nic *nic, u64 *at, kgni_dgram_fn fn, void *arg)
+{
+	u32 bucket = *at >> 32, first = *at, n;
+	struct kgni_dgram_info info;
+	struct kgni_dgram *d;
+	int rc = 0;
+
+	kgni_dgram_lock(nic);
+	for (; bucket < HASH_SIZE(nic->dgram_eps) && !rc; bucket++, first = 0) {
+		n = 0;
+		hlist_for_each_entry(d, &nic->dgram_eps[bucket], ep_node) {
+			if (n++ < first)
+				continue;
+			kgni_dgram_describe(d, &info);
+			*at = (u64)bucket << 32 | (n - 1);
+			rc = fn(arg, &info);
+			if (rc)
+				break;
+		}
+	}
+	kgni_dgram_unlock(nic);
+	return rc;
+}
+
+static void kgni_dgram_fail_all(struct list_head *pending, const struct kgni_device *dev)
+{
+	struct kgni_dgram *d, *next;
+
+	list_for_each_entry_safe(d, next, pending, pending_node)
+		if (d->nic->dev == dev)
+			kgni_dgram_finish(d, GNI_POST_ERROR);
+}
+
+/**
+ * kgni_dgram_gone - end the datagrams of an attachment whose device is deleted
+ * @nic: the attachment; its device is marked
+ *
+ * Those that are pending end with GNI_POST_ERROR, and no more can be posted.
+ *
+ * Context: process.
+ */
+void kgni_dgram_gone(struct kgni_nic *nic)
+{
+	struct kgni_domain *domain = nic->job->domain;
+	unsigned int i;
+
+	kgni_dgram_lock(nic);
+	kgni_dgram_fail_all(&nic->dgram_wild, nic->dev);
+	for (i = 0; i < ARRAY_SIZE(domain->inbound); i++)
+		kgni_dgram_fail_all(&domain->inbound[i], nic->dev);
+	kgni_dgram_unlock(nic);
 }
 
 /* Part of kgni_nic_release(): peers find the attachment and its posts no more. */

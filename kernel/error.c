@@ -604,17 +604,21 @@ static u8 kgni_error_peer(struct kgni_device *dev, const struct kgni_xfer *x)
 /* What the device of the target saw of it: nothing of what was lost on the way. */
 static void kgni_error_target(const struct kgni_xfer *x, u64 *info)
 {
-	struct kgni_device *dev = kgni_device_by_pe(x->arg.remote_pe);
+	struct kgni_device *dev;
 	u8 ptag;
 
+	rcu_read_lock();
+	dev = kgni_device_by_pe(x->arg.remote_pe);
 	if (!dev || dev == x->nic->dev || x->status == KGNI_ST_LINK)
-		return;
+		goto unlock;
 	info[3] = (u64)x->nic->dev->pe << 32 | x->arg.type;
 	ptag = kgni_error_peer(dev, x);
 	if (ptag)
 		kgni_error_raise(dev, x->status, kgni_post_category[x->status], ptag, info);
 	else
 		kgni_error_raise(dev, KGNI_ERR_NO_JOB, GNI_ERRMASK_UNKNOWN_TRANSACTION, 0, info);
+unlock:
+	rcu_read_unlock();
 }
 
 /**

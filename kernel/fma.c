@@ -117,6 +117,41 @@ static void kgni_event_source(struct kgni_xfer *x, enum kgni_cqe_source source, 
 	kgni_cq_push(x->src_cq, kgni_cqe_done(entry, source, x->status));
 }
 
+static enum kgni_stat kgni_post_stat(u32 type)
+{
+	switch (type) {
+	case KGNI_POST_RDMA_PUT: return KGNI_STAT_RDMA_PUT;
+	case KGNI_POST_RDMA_GET: return KGNI_STAT_RDMA_GET;
+	case KGNI_POST_FMA_GET:
+	case KGNI_POST_FMA_GET_W_FLAG: return KGNI_STAT_FMA_GET;
+	case KGNI_POST_AMO:
+	case KGNI_POST_AMO_W_FLAG: return KGNI_STAT_AMO;
+	case KGNI_POST_CQWRITE: return KGNI_STAT_CQWRITE;
+	}
+	return KGNI_STAT_FMA_PUT;
+}
+
+/* The count of a transfer's bytes is next to that of the transfers. */
+static_assert((int)KGNI_STAT_FMA_PUT + 1 == KGNI_STAT_FMA_PUT_BYTES);
+static_assert((int)KGNI_STAT_FMA_GET + 1 == KGNI_STAT_FMA_GET_BYTES);
+static_assert((int)KGNI_STAT_RDMA_PUT + 1 == KGNI_STAT_RDMA_PUT_BYTES);
+static_assert((int)KGNI_STAT_RDMA_GET + 1 == KGNI_STAT_RDMA_GET_BYTES);
+
+static void kgni_xfer_count(const struct kgni_xfer *x)
+{
+	enum kgni_stat stat = kgni_post_stat(x->arg.type);
+
+	if (x->status != KGNI_ST_OK) {
+		kgni_count(x->nic, KGNI_STAT_ERROR, 1);
+		return;
+	}
+	kgni_count(x->nic, stat, 1);
+	if (stat != KGNI_STAT_AMO && stat != KGNI_STAT_CQWRITE)
+		kgni_count(x->nic, stat + 1, x->arg.length);
+	if (x->arg.flags & KGNI_POST_SMSG)
+		kgni_count(x->nic, KGNI_STAT_SMSG, 1);
+}
+
 static void kgni_finish_remote(struct kgni_xfer *x)
 {
 	if (x->status == KGNI_ST_OK) {
@@ -127,6 +162,7 @@ static void kgni_finish_remote(struct kgni_xfer *x)
 	}
 	if (x->status != KGNI_ST_OK)
 		kgni_error_post(x);
+	kgni_xfer_count(x);
 }
 
 static void kgni_finish_source(struct kgni_xfer *x, enum kgni_cqe_source source)
@@ -435,18 +471,13 @@ static long kgni_xfer_local(struct kgni_nic *nic, struct kgni_xfer *x)
 	return GNI_RC_SUCCESS;
 }
 
+/* Under rcu_read_lock(). */
 static struct kgni_mdd *kgni_remote_find(struct kgni_nic *nic, struct kgni_device *dev,
 					 const struct kgni_mem_handle *handle)
 {
-	struct kgni_mdd *mdd = NULL;
-	struct kgni_job *job;
+	struct kgni_job *job = kgni_job_peer(dev, nic->job);
 
-	rcu_read_lock();
-	job = kgni_job_peer(dev, nic->job);
-	if (job)
-		mdd = kgni_mdd_find(job, handle);
-	rcu_read_unlock();
-	return mdd;
+	return job ? kgni_mdd_find(job, handle) : NULL;
 }
 
 /* A CQ write has no address at the target, whatever its fields say. */
@@ -478,14 +509,18 @@ static bool kgni_remote_present(const struct kgni_xfer *x)
 static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	struct kgni_device *dev = kgni_device_by_pe(a->remote_pe);
+	struct kgni_device *dev;
 
+	rcu_read_lock();
+	dev = READ_ONCE(nic->dev->gone) ? NULL : kgni_device_by_pe(a->remote_pe);
+	x->far = dev != nic->dev;
+	if (dev)
+		x->remote = kgni_remote_find(nic, dev, &a->remote);
+	rcu_read_unlock();
 	if (!dev)
 		return KGNI_ST_UNREACHABLE;
-	x->remote = kgni_remote_find(nic, dev, &a->remote);
 	if (!x->remote)
 		return KGNI_ST_MDD_INVALID;
-	x->far = dev != nic->dev;
 	if (a->type == KGNI_POST_CQWRITE && !x->remote->cq)
 		return KGNI_ST_NO_CQ;
 	if (!kgni_remote_covers(x))

@@ -19,11 +19,12 @@
 static const struct {
 	int total;
 	int limit;
+	const char *name;
 } kgni_res_table[KGNI_RES_COUNT] = {
-	[KGNI_RES_MDD] = { 16384, KGNI_MH_MDH_MAX },
-	[KGNI_RES_CQ] = { 16384, 4096 },
-	[KGNI_RES_FMA] = { 2048, 512 },
-	[KGNI_RES_BTE] = { 1 << 22, 1 << 20 },
+	[KGNI_RES_MDD] = { 16384, KGNI_MH_MDH_MAX, "mdd" },
+	[KGNI_RES_CQ] = { 16384, 4096, "cq" },
+	[KGNI_RES_FMA] = { 2048, 512, "fma" },
+	[KGNI_RES_BTE] = { 1 << 22, 1 << 20, "rdma" },
 };
 
 static LIST_HEAD(kgni_domains);
@@ -39,6 +40,7 @@ void kgni_device_jobs_init(struct kgni_device *dev)
 	mutex_init(&dev->lock);
 	xa_init(&dev->jobs);
 	INIT_LIST_HEAD(&dev->users);
+	INIT_LIST_HEAD(&dev->nics);
 }
 
 static bool kgni_count_up(atomic_t *count, int limit)
@@ -85,6 +87,24 @@ void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res)
 	atomic_dec(&job->dev->used[res]);
 	atomic_dec(&job->user->used[res]);
 	atomic_dec(&job->used[res]);
+}
+
+/* What a resource is called. */
+const char *kgni_res_name(enum kgni_res res)
+{
+	return kgni_res_table[res].name;
+}
+
+/* How many a device has. */
+int kgni_res_total(enum kgni_res res)
+{
+	return kgni_res_table[res].total;
+}
+
+/* How many a job may have. */
+int kgni_res_limit(const struct kgni_job *job, enum kgni_res res)
+{
+	return kgni_res_table[res].limit;
 }
 
 static int kgni_res_of_device(u32 type)
@@ -352,6 +372,7 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 	if (rc)
 		goto unset_owner;
 	*out = job;
+	kgni_netlink_job(job, false);
 	return GNI_RC_SUCCESS;
 
 unset_owner:
@@ -395,7 +416,7 @@ static bool kgni_ptag_is_kernels(u32 ptag)
  * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM for a ptag that cannot be;
  * GNI_RC_PERMISSION_ERROR if the tag has another cookie, or the job another
  * user, or the tag is for kernel clients; GNI_RC_ERROR_RESOURCE if all tags
- * are taken; -ENOMEM.
+ * are taken; -ENOMEM; -ENODEV if the device is deleted.
  */
 long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job)
 {
@@ -406,7 +427,7 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 	if (kgni_ptag_is_kernels(*ptag) && !capable(CAP_SYS_ADMIN))
 		return GNI_RC_PERMISSION_ERROR;
 	mutex_lock(&dev->lock);
-	rc = kgni_job_find_or_new(dev, *ptag, cookie, job);
+	rc = dev->gone ? -ENODEV : kgni_job_find_or_new(dev, *ptag, cookie, job);
 	if (!rc) {
 		(*job)->refs++;
 		*ptag = (*job)->ptag;
@@ -419,6 +440,7 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 static void kgni_job_free(struct kgni_job *job)
 {
 	xa_erase(&job->dev->jobs, job->ptag);
+	kgni_netlink_job(job, true);
 	xa_destroy(&job->mdds);
 	xa_destroy(&job->vmdhs);
 	kgni_job_unset_owner(job);
@@ -472,7 +494,8 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
 
 	mutex_lock(&f->lock);
 	mutex_lock(&dev->lock);
-	rc = kgni_job_find_or_new(dev, GNI_FIND_ALLOC_PTAG, arg->cookie, &job);
+	rc = dev->gone ? -ENODEV :
+			 kgni_job_find_or_new(dev, GNI_FIND_ALLOC_PTAG, arg->cookie, &job);
 	if (!rc) {
 		arg->ptag = job->ptag;
 		if (!job->refs)

@@ -185,20 +185,25 @@ static struct gni_nic *kapi_attached(const struct gni_cdm *cdm, const struct kgn
 	return NULL;
 }
 
-/* The device that a client means: a number, or ~0 for the first one it has not. */
+/*
+ * The device that a client means: a number, or ~0 for the first one it has not.
+ * @dev: out: the device, for put_device(), if there is one.
+ */
 static gni_return_t kapi_choose_device(const struct gni_cdm *cdm, u32 id, struct kgni_device **dev)
 {
 	u32 i;
 
 	if (id != ~0U) {
-		*dev = kgni_device_by_id(id);
-		if (!*dev)
+		*dev = kgni_device_next(id);
+		if (!*dev || (*dev)->id != id)
 			return GNI_RC_NO_MATCH;
 		return kapi_attached(cdm, *dev) ? GNI_RC_INVALID_STATE : GNI_RC_SUCCESS;
 	}
-	for (i = 0; (*dev = kgni_device_by_id(i)); i++)
+	for (i = 0; (*dev = kgni_device_next(i)); put_device(&(*dev)->dev)) {
 		if (!kapi_attached(cdm, *dev))
 			return GNI_RC_SUCCESS;
+		i = (*dev)->id + 1;
+	}
 	return GNI_RC_INVALID_STATE;
 }
 
@@ -228,6 +233,8 @@ static gni_return_t kapi_attach(struct gni_cdm *cdm, u32 id, struct gni_nic *nic
 		rc = kapi_rc(kapi_make_nic(cdm, dev, &nic->nic), GNI_RC_ERROR_RESOURCE);
 	if (rc == GNI_RC_SUCCESS)
 		list_add_tail(&nic->node, &cdm->nics);
+	else if (dev)
+		put_device(&dev->dev);
 	return rc;
 }
 
@@ -265,12 +272,15 @@ EXPORT_SYMBOL_GPL(gni_cdm_attach);
 /* First what peers and workers could still reach, then what they were told of. */
 static void kapi_detach(struct gni_nic *nic)
 {
+	struct kgni_device *dev = nic->nic->dev;
+
 	list_del(&nic->node);
 	nic->magic = 0;
 	kapi_mem_release_all(nic);
 	kapi_ep_destroy_all(nic);
 	kapi_cq_destroy_all(nic);
 	kgni_nic_release(nic->nic);
+	put_device(&dev->dev);
 	kfree(nic);
 }
 

@@ -7,11 +7,11 @@
  * kgni_mdd, BTE requests and datagrams; all of it goes when the file is
  * released, which is the one clean-up path.
  *
- * Locks, outermost first: kgni_file.lock, kgni_device.lock, that of the
- * domain table; kgni_nic.lock; then the spinlocks kgni_domain.lock and
- * kgni_bte.lock, never both. kgni_mem.lock is taken with no other.
- * kgni_device.eeq_lock is innermost. Data paths look objects up under RCU and
- * hold references.
+ * Locks, outermost first: that of the device table; kgni_file.lock,
+ * kgni_device.lock, that of the domain table; kgni_nic.lock; then the spinlocks
+ * kgni_domain.lock and kgni_bte.lock, never both. kgni_mem.lock is taken with no
+ * other. kgni_device.eeq_lock is innermost. Data paths look objects up under RCU
+ * and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -28,7 +28,9 @@
 #include <linux/list.h>
 #include <linux/llist.h>
 #include <linux/mutex.h>
+#include <linux/pid.h>
 #include <linux/refcount.h>
+#include <linux/sched.h>
 #include <linux/sched/user.h>
 #include <linux/spinlock.h>
 #include <linux/uidgid.h>
@@ -38,6 +40,7 @@
 #include <linux/xarray.h>
 
 #include <gni/kgni.h>
+#include <gni/netlink.h>
 #include <gni_pub.h>
 
 #include "core/cqe.h"
@@ -66,17 +69,26 @@ enum kgni_refusal {
 	KGNI_REFUSALS
 };
 
+/* What attachments did, by KGNI_STAT_*. */
+struct kgni_stats {
+	atomic64_t n[KGNI_STAT_COUNT];
+};
+
 /**
  * struct kgni_device - one virtual NIC
  * @dev: the device of class gni
  * @cdev: its character device
  * @id: N of /dev/kgniN
  * @pe: its PE address
- * @lock: guards jobs and users, and their reference counts
+ * @gone: deleted: no file attaches any more, and nobody reaches anybody
+ * @lock: guards jobs and users, their reference counts, and @nics
  * @jobs: jobs by ptag; read under RCU
  * @users: whose jobs they are
+ * @nics: attachments, by their ids
+ * @last_nic: id of the last one
  * @used: how much of each resource is taken
  * @refused: how often an access was refused
+ * @stats: what attachments that ended did
  * @eeq_lock: guards @eeqs and the error queues
  * @eeqs: error queues by the ptag they ask for, 0 for all
  */
@@ -85,11 +97,15 @@ struct kgni_device {
 	struct cdev cdev;
 	u32 id;
 	u32 pe;
-	struct mutex lock;	/* jobs, users, their refs */
+	bool gone;
+	struct mutex lock;	/* jobs, users, their refs, nics */
 	struct xarray jobs;
 	struct list_head users;
+	struct list_head nics;
+	u32 last_nic;
 	atomic_t used[KGNI_RES_COUNT];
 	atomic64_t refused[KGNI_REFUSALS];
+	struct kgni_stats stats;
 	spinlock_t eeq_lock;	/* eeqs, and the queues */
 	struct list_head eeqs[U8_MAX + 1];
 };
@@ -145,6 +161,7 @@ struct kgni_user {
  * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
  * @used: how much of each resource its attachments hold
+ * @stats: what attachments that ended did
  * @rcu: for the free
  */
 struct kgni_job {
@@ -161,6 +178,7 @@ struct kgni_job {
 	struct xarray vmdhs;
 	u32 next_mdh;
 	atomic_t used[KGNI_RES_COUNT];
+	struct kgni_stats stats;
 	struct rcu_head rcu;
 };
 
@@ -202,10 +220,17 @@ struct kgni_bte {
  * @owner: process that attached; NULL for a client in the kernel
  * @cred: what it was allowed to then
  * @gfp: how to allocate for it: a process pays, a kernel client may be in reclaim
- * @lock: guards @mdds, @vmdhs, and who ends a registration
+ * @id: its number on the device, in the order of attaching
+ * @dev_node: in dev->nics
+ * @comm: name of the process then; others may have inherited the file
+ * @stats: what it did
+ * @lock: guards @mdds and what counts them, @vmdhs, and who ends a registration
  * @vmdhs: how many indices of virtual handles it may use, 0 before it asked
  * @cqs: queues by id; read under RCU
- * @mdds: registrations
+ * @mdds: registrations, by their numbers
+ * @last_mdd: number of the last one
+ * @nmdds: how many there are
+ * @mdd_pages: pages of all of them
  * @bte: block transfer
  * @node: in the domain's nics
  * @dgram_eps: posted datagrams by endpoint
@@ -226,10 +251,17 @@ struct kgni_nic {
 	struct pid *owner;
 	const struct cred *cred;
 	gfp_t gfp;
+	u32 id;
+	struct list_head dev_node;
+	char comm[TASK_COMM_LEN];
+	struct kgni_stats stats;
 	struct mutex lock;	/* mdds, vmdhs */
 	u32 vmdhs;
 	struct xarray cqs;
 	struct list_head mdds;
+	u64 last_mdd;
+	u32 nmdds;
+	u64 mdd_pages;
 	struct kgni_bte bte;
 	struct list_head node;
 	DECLARE_HASHTABLE(dgram_eps, KGNI_DGRAM_HASH_BITS);
@@ -337,6 +369,7 @@ struct kgni_mem {
  * @nic: its owner; compared, never followed, by others
  * @job: its protection domain; compared, never followed, by others
  * @node: in nic->mdds
+ * @number: its number in the attachment
  * @mdh: its number in the job, or index
  * @flags: GNI_MEM_* bits
  * @base: address of the first page; 0 for segments
@@ -359,6 +392,7 @@ struct kgni_mdd {
 	struct kgni_nic *nic;
 	struct kgni_job *job;
 	struct list_head node;
+	u64 number;
 	u32 mdh;
 	u32 flags;
 	u64 base;
@@ -413,11 +447,23 @@ struct kgni_xfer {
 
 /* main.c */
 struct kgni_device *kgni_device_by_pe(u32 pe);
-struct kgni_device *kgni_device_by_id(u32 id);
 
 /* device.c */
 int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **table);
-void kgni_devices_exit(unsigned int count, struct kgni_device **table);
+void kgni_devices_exit(void);
+#define KGNI_DEVICE_ANY		(~0U)
+struct kgni_device *kgni_device_next(u32 id);
+struct kgni_device *kgni_device_get(u32 pe);
+struct kgni_device *kgni_device_add(u32 id);
+int kgni_device_delete(u32 id, bool force);
+
+/* netlink.c */
+int kgni_netlink_init(void);
+void kgni_netlink_exit(void);
+void kgni_netlink_changed(void);
+unsigned int kgni_netlink_generation(void);
+void kgni_netlink_job(struct kgni_job *job, bool ended);
+void kgni_netlink_nic(struct kgni_nic *nic, bool ended);
 
 /* sysfs.c */
 void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what);
@@ -427,6 +473,9 @@ extern const struct attribute_group *kgni_device_groups[];
 void kgni_device_jobs_init(struct kgni_device *dev);
 bool kgni_res_charge(struct kgni_job *job, enum kgni_res res);
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res);
+const char *kgni_res_name(enum kgni_res res);
+int kgni_res_total(enum kgni_res res);
+int kgni_res_limit(const struct kgni_job *job, enum kgni_res res);
 bool kgni_pages_charge(struct user_struct **user, unsigned long npages);
 void kgni_pages_uncharge(struct user_struct *user, unsigned long npages);
 long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg);
@@ -491,12 +540,15 @@ long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool ke
 long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg);
 void kgni_nic_attach_end(struct kgni_file *f, bool told);
 void kgni_nic_release(struct kgni_nic *nic);
+void kgni_count(struct kgni_nic *nic, enum kgni_stat stat, u64 n);
+void kgni_stats_add(struct kgni_stats *sum, const struct kgni_stats *stats);
 
 /* cq.c */
 long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg);
 long kgni_cq_destroy(struct kgni_nic *nic, u32 id);
 void kgni_cq_destroy_all(struct kgni_nic *nic);
 struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
+struct kgni_cq *kgni_cq_next(struct kgni_nic *nic, unsigned long id);
 void kgni_cq_put(struct kgni_cq *cq);
 void kgni_cq_put_atomic(struct kgni_cq *cq);
 long kgni_cq_create_kernel(struct kgni_nic *nic, u32 entries, u32 delay, struct kgni_cq **out);
@@ -593,12 +645,30 @@ void kgni_bte_exit(void);
 void kgni_bte_attach(struct kgni_nic *nic);
 void kgni_bte_release(struct kgni_nic *nic);
 long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x);
+unsigned int kgni_bte_count(struct kgni_nic *nic);
 
 /* dgram.c */
 struct kgni_dgram;
+
+/* What others than dgram.c may know of a datagram; as in struct kgni_ioc_dgram_post. */
+struct kgni_dgram_info {
+	u64 id;
+	u32 ep;
+	u32 state;
+	u32 remote_pe;
+	u32 remote_id;
+	u16 length;
+	bool with_id;
+	bool has_peer;
+};
+
+typedef int (*kgni_dgram_fn)(void *arg, const struct kgni_dgram_info *info);
+unsigned int kgni_dgram_count(struct kgni_nic *nic);
+int kgni_dgram_walk(struct kgni_nic *nic, u64 *at, kgni_dgram_fn fn, void *arg);
 void kgni_domain_dgrams_init(struct kgni_domain *domain);
 void kgni_dgram_attach(struct kgni_nic *nic);
 void kgni_dgram_release(struct kgni_nic *nic);
+void kgni_dgram_gone(struct kgni_nic *nic);
 long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg);
 long kgni_dgram_post_kernel(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg, void *buf);
 void *kgni_dgram_buf(const struct kgni_dgram *d);

@@ -23,28 +23,17 @@ static struct kgni_device *kgni_table[KGNI_MAX_DEVICES];
  * kgni_device_by_pe - find the local device that has a PE address
  * @pe: the address
  *
- * Context: any; devices live as long as the module.
+ * Context: under rcu_read_lock(), which keeps it.
  * Return: the device, or NULL if the address is not of this machine.
  */
 struct kgni_device *kgni_device_by_pe(u32 pe)
 {
 	u32 i = pe - pe_base;
 
-	if (i >= nics)
+	if (i >= KGNI_MAX_DEVICES)
 		return NULL;
-	return READ_ONCE(kgni_table[array_index_nospec(i, KGNI_MAX_DEVICES)]);
-}
-
-/**
- * kgni_device_by_id - find a device by its number
- * @id: N of /dev/kgniN
- *
- * Context: any; devices live as long as the module.
- * Return: the device, or NULL if there is none.
- */
-struct kgni_device *kgni_device_by_id(u32 id)
-{
-	return id < nics ? kgni_device_by_pe(pe_base + id) : NULL;
+	/* pairs with kgni_device_add_locked() */
+	return smp_load_acquire(&kgni_table[array_index_nospec(i, KGNI_MAX_DEVICES)]);
 }
 
 static int __init kgni_init(void)
@@ -64,8 +53,13 @@ static int __init kgni_init(void)
 		goto bte;
 	kgni_debugfs_init();
 	rc = kgni_devices_init(nics, pe_base, kgni_table);
+	if (rc)
+		goto exit_debugfs;
+	rc = kgni_netlink_init();
 	if (!rc)
 		return 0;
+	kgni_devices_exit();
+exit_debugfs:
 	kgni_debugfs_exit();
 	kapi_exit();
 bte:
@@ -75,7 +69,8 @@ bte:
 
 static void __exit kgni_exit(void)
 {
-	kgni_devices_exit(nics, kgni_table);
+	kgni_netlink_exit();
+	kgni_devices_exit();
 	kgni_debugfs_exit();
 	kapi_exit();
 	kgni_bte_exit();

@@ -421,6 +421,16 @@ static int kgni_mdd_insert(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 	return xa_insert(&job->vmdhs, want, mdd, GFP_KERNEL_ACCOUNT);
 }
 
+/* nic->lock is held. */
+static void kgni_mdd_list(struct kgni_nic *nic, struct kgni_mdd *mdd)
+{
+	mdd->number = ++nic->last_mdd;
+	list_add_tail(&mdd->node, &nic->mdds);
+	nic->nmdds++;
+	nic->mdd_pages += mdd->npages;
+	kgni_netlink_changed();
+}
+
 /* From here on peers find the registration. */
 static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 {
@@ -429,15 +439,15 @@ static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 wan
 	mutex_lock(&nic->lock);
 	rc = kgni_mdd_insert(nic, mdd, want);
 	if (rc >= 0)
-		list_add_tail(&mdd->node, &nic->mdds);
+		kgni_mdd_list(nic, mdd);
 	mutex_unlock(&nic->lock);
 	if (rc == -EBUSY)
 		return GNI_RC_ERROR_RESOURCE;
 	return rc < 0 ? rc : GNI_RC_SUCCESS;
 }
 
-/* Nobody finds it any more. nic->lock is held, or nobody else is there. */
-static void kgni_mdd_unpublish(struct kgni_mdd *mdd, bool hold)
+/* Nobody finds it any more. nic->lock is held. */
+static void kgni_mdd_unpublish(struct kgni_nic *nic, struct kgni_mdd *mdd, bool hold)
 {
 	/* In a table that gives numbers out, one that leads to nothing stays taken. */
 	if (hold)
@@ -445,6 +455,9 @@ static void kgni_mdd_unpublish(struct kgni_mdd *mdd, bool hold)
 	else
 		xa_erase(kgni_mdd_table(mdd), mdd->mdh);
 	list_del_init(&mdd->node);
+	nic->nmdds--;
+	nic->mdd_pages -= mdd->npages;
+	kgni_netlink_changed();
 }
 
 static u8 kgni_mdd_handle_flags(const struct kgni_mdd *mdd)
@@ -657,7 +670,7 @@ static long kgni_mdd_end(struct kgni_nic *nic, const struct kgni_mem_handle *han
 	mutex_lock(&nic->lock);
 	mine = kgni_mdd_mine(nic, mdd);
 	if (mine)
-		kgni_mdd_unpublish(mdd, held);
+		kgni_mdd_unpublish(nic, mdd, held);
 	mutex_unlock(&nic->lock);
 	if (mine && held)
 		*held = mdd->mdh;
@@ -829,13 +842,24 @@ out:
 	return rc;
 }
 
+static struct kgni_mdd *kgni_mdd_take_first(struct kgni_nic *nic)
+{
+	struct kgni_mdd *mdd;
+
+	mutex_lock(&nic->lock);
+	mdd = list_first_entry_or_null(&nic->mdds, struct kgni_mdd, node);
+	if (mdd)
+		kgni_mdd_unpublish(nic, mdd, false);
+	mutex_unlock(&nic->lock);
+	return mdd;
+}
+
 /* Part of kgni_nic_release(). */
 void kgni_mdd_deregister_all(struct kgni_nic *nic)
 {
-	struct kgni_mdd *mdd, *next;
+	struct kgni_mdd *mdd;
 
-	list_for_each_entry_safe(mdd, next, &nic->mdds, node) {
-		kgni_mdd_unpublish(mdd, false);
+	while ((mdd = kgni_mdd_take_first(nic))) {
 		kgni_mdd_retire(mdd, false);
 		cond_resched();
 	}

@@ -23,6 +23,10 @@ static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *j
 	nic->gfp = kernel ? GFP_NOIO : GFP_KERNEL_ACCOUNT;
 	nic->owner = kernel ? NULL : get_pid(task_tgid(current));
 	nic->cred = get_current_cred();
+	if (kernel)
+		strscpy(nic->comm, "(kernel)", sizeof(nic->comm));
+	else
+		get_task_comm(nic->comm, current);
 	mutex_init(&nic->lock);
 	xa_init_flags(&nic->cqs, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&nic->mdds);
@@ -35,6 +39,59 @@ static void kgni_nic_free(struct kgni_nic *nic)
 	put_pid(nic->owner);
 	put_cred(nic->cred);
 	kfree(nic);
+}
+
+/* From here on those who list attachments find it. */
+static void kgni_nic_publish(struct kgni_nic *nic)
+{
+	struct kgni_device *dev = nic->dev;
+
+	mutex_lock(&dev->lock);
+	nic->id = ++dev->last_nic;
+	list_add_tail(&nic->dev_node, &dev->nics);
+	kgni_netlink_nic(nic, false);
+	mutex_unlock(&dev->lock);
+}
+
+/* Nobody finds it any more; what it did is remembered. */
+static void kgni_nic_unpublish(struct kgni_nic *nic)
+{
+	struct kgni_device *dev = nic->dev;
+
+	mutex_lock(&dev->lock);
+	list_del(&nic->dev_node);
+	kgni_stats_add(&nic->job->stats, &nic->stats);
+	kgni_stats_add(&dev->stats, &nic->stats);
+	kgni_netlink_nic(nic, true);
+	mutex_unlock(&dev->lock);
+}
+
+/**
+ * kgni_count - count what an attachment does
+ * @nic: the attachment
+ * @stat: what
+ * @n: how often, or how many bytes
+ *
+ * Context: any.
+ */
+void kgni_count(struct kgni_nic *nic, enum kgni_stat stat, u64 n)
+{
+	atomic64_add(n, &nic->stats.n[stat]);
+}
+
+/**
+ * kgni_stats_add - add what was counted to a sum
+ * @sum: the sum
+ * @stats: what is added
+ *
+ * Context: any.
+ */
+void kgni_stats_add(struct kgni_stats *sum, const struct kgni_stats *stats)
+{
+	int i;
+
+	for (i = 0; i < KGNI_STAT_COUNT; i++)
+		atomic64_add(atomic64_read(&stats->n[i]), &sum->n[i]);
 }
 
 static bool kgni_nic_has_fma(const struct kgni_nic *nic)
@@ -73,6 +130,7 @@ long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool ke
 		goto free_nic;
 	}
 	kgni_dgram_attach(nic);
+	kgni_nic_publish(nic);
 	arg->pe = dev->pe;
 	*out = nic;
 	return GNI_RC_SUCCESS;
@@ -133,6 +191,7 @@ void kgni_nic_release(struct kgni_nic *nic)
 	kgni_bte_release(nic);
 	kgni_mdd_deregister_all(nic);
 	kgni_cq_destroy_all(nic);
+	kgni_nic_unpublish(nic);
 	if (kgni_nic_has_fma(nic))
 		kgni_res_uncharge(nic->job, KGNI_RES_FMA);
 	kgni_job_put(nic->job);

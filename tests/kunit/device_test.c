@@ -63,7 +63,8 @@ static void check_device(struct kunit *test, struct kgni_device *dev, u32 id, u3
 static void devices(struct kunit *test)
 {
 	const struct number *n = test->param_value;
-	struct kgni_device **table = kunit_kcalloc(test, n->count, sizeof(*table), GFP_KERNEL);
+	struct kgni_device **table = kunit_kcalloc(test, KGNI_MAX_DEVICES, sizeof(*table),
+						    GFP_KERNEL);
 	umode_t mode = 0;
 	u32 i;
 
@@ -73,9 +74,111 @@ static void devices(struct kunit *test)
 		check_device(test, table[i], i, n->base + i);
 	KUNIT_EXPECT_NULL(test, kgni_devnode(&table[0]->dev, &mode));
 	KUNIT_EXPECT_EQ(test, mode, 0666);
-	kgni_devices_exit(n->count, table);
+	kgni_devices_exit();
 	for (i = 0; i < n->count; i++)
 		KUNIT_EXPECT_NULL(test, table[i]);
+}
+
+/* The number of the device with this number or the next one, and -1 if there is none. */
+static int next_id(u32 id)
+{
+	struct kgni_device *dev = kgni_device_next(id);
+	int got = dev ? dev->id : -1;
+
+	if (dev)
+		put_device(&dev->dev);
+	return got;
+}
+
+static int id_of_pe(u32 pe)
+{
+	struct kgni_device *dev = kgni_device_get(pe);
+	int got = dev ? dev->id : -1;
+
+	if (dev)
+		put_device(&dev->dev);
+	return got;
+}
+
+static int add_id(u32 id)
+{
+	struct kgni_device *dev = kgni_device_add(id);
+	int got = PTR_ERR_OR_ZERO(dev);
+
+	if (got)
+		return got;
+	got = dev->id;
+	put_device(&dev->dev);
+	return got;
+}
+
+static void come_and_go(struct kunit *test)
+{
+	struct kgni_device **table = kunit_kcalloc(test, KGNI_MAX_DEVICES, sizeof(*table),
+						   GFP_KERNEL);
+	struct kgni_device *dev;
+
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	KUNIT_ASSERT_EQ(test, kgni_devices_init(2, 100, table), 0);
+	KUNIT_EXPECT_EQ(test, add_id(KGNI_DEVICE_ANY), 2);
+	check_device(test, table[2], 2, 102);
+	KUNIT_EXPECT_EQ(test, add_id(63), 63);
+	KUNIT_EXPECT_EQ(test, add_id(2), -EEXIST);
+	KUNIT_EXPECT_EQ(test, add_id(KGNI_MAX_DEVICES), -ENOSPC);
+	KUNIT_EXPECT_EQ(test, next_id(3), 63);
+	KUNIT_EXPECT_EQ(test, next_id(KGNI_MAX_DEVICES), -1);
+	KUNIT_EXPECT_EQ(test, id_of_pe(101), 1);
+	KUNIT_EXPECT_EQ(test, id_of_pe(163), 63);
+	KUNIT_EXPECT_EQ(test, id_of_pe(103), -1);
+	KUNIT_EXPECT_EQ(test, id_of_pe(99), -1);
+	KUNIT_EXPECT_EQ(test, id_of_pe(164), -1);
+
+	dev = table[1];
+	get_device(&dev->dev);
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(1, false), 0);
+	KUNIT_EXPECT_TRUE(test, dev->gone);
+	KUNIT_EXPECT_NULL(test, table[1]);
+	put_device(&dev->dev);
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(1, false), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(1, true), -ENODEV);
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(KGNI_MAX_DEVICES, true), -ENODEV);
+	KUNIT_EXPECT_EQ(test, add_id(KGNI_DEVICE_ANY), 1);
+	KUNIT_EXPECT_EQ(test, add_id(KGNI_DEVICE_ANY), 3);
+	kgni_devices_exit();
+}
+
+/* One that is used goes by force only, and takes nobody more. */
+static void gone(struct kunit *test)
+{
+	struct kgni_device **table = kunit_kcalloc(test, KGNI_MAX_DEVICES, sizeof(*table),
+						   GFP_KERNEL);
+	struct kgni_ioc_attach arg = { .ptag = GNI_FIND_ALLOC_PTAG, .cookie = 5 };
+	struct kgni_ioc_dgram_post post = { .ep = 1 };
+	struct kgni_file *f, *late;
+	struct kgni_device *dev;
+
+	KUNIT_ASSERT_NOT_NULL(test, table);
+	KUNIT_ASSERT_EQ(test, kgni_devices_init(1, 100, table), 0);
+	dev = table[0];
+	get_device(&dev->dev);
+	f = kgt_attach(test, dev, 1, 5, 0);
+	late = kgt_open(test, dev);
+	KUNIT_EXPECT_EQ(test, kgni_dgram_post(f->nic, &post), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(0, false), -EBUSY);
+	KUNIT_EXPECT_FALSE(test, dev->gone);
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->nic->dgram_wild));
+	KUNIT_EXPECT_EQ(test, kgni_device_delete(0, true), 0);
+	KUNIT_EXPECT_TRUE(test, dev->gone);
+	KUNIT_EXPECT_TRUE(test, list_empty(&f->nic->dgram_wild));
+	KUNIT_EXPECT_FALSE(test, list_empty(&f->nic->dgram_done));
+	post.ep = 2;
+	KUNIT_EXPECT_EQ(test, kgni_dgram_post(f->nic, &post), GNI_RC_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, kgt_nic_attach(late, &arg), -ENODEV);
+	kgt_close(f);
+	KUNIT_EXPECT_TRUE(test, list_empty(&dev->nics));
+	KUNIT_EXPECT_TRUE(test, xa_empty(&dev->jobs));
+	put_device(&dev->dev);
+	kgni_devices_exit();
 }
 
 static const struct span {
@@ -514,6 +617,8 @@ static void wait_by_file(struct kunit *test)
 
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(devices, number_gen_params),
+	KUNIT_CASE(come_and_go),
+	KUNIT_CASE(gone),
 	KUNIT_CASE_PARAM(timeout, span_gen_params),
 	KUNIT_CASE_PARAM(open_file, open_flag_gen_params),
 	KUNIT_CASE(not_before_all_are_ready),

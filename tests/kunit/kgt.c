@@ -29,11 +29,6 @@ struct kgni_device *kgni_device_by_pe(u32 pe)
 	return NULL;
 }
 
-struct kgni_device *kgni_device_by_id(u32 id)
-{
-	return id < ARRAY_SIZE(kgt_devices) ? READ_ONCE(kgt_devices[id]) : NULL;
-}
-
 int kgt_suite_init(struct kunit_suite *suite)
 {
 	if (!current->mm)

@@ -5,9 +5,9 @@
  * Every call returns a GNI return code (GNI_RC_*, 0 and up) when the driver
  * understood it, or -1 with errno when it did not: EFAULT for a bad pointer,
  * EINVAL for a malformed structure (reserved field set, unknown flag), EINTR
- * for a wait that a signal ended, ENOMEM, ENOTTY. All structures are the same
- * for 32-bit and 64-bit callers; pointers travel as __u64; reserved fields
- * must be zero.
+ * for a wait that a signal ended, ENODEV where the device was deleted, ENOMEM,
+ * ENOTTY. All structures are the same for 32-bit and 64-bit callers; pointers
+ * travel as __u64; reserved fields must be zero.
  */
 #ifndef _UAPI_GNI_KGNI_H
 #define _UAPI_GNI_KGNI_H

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: (GPL-2.0-only WITH Linux-syscall-note) OR BSD-2-Clause */
+/*
+ * The generic netlink family of kgni, spoken by gnictl: what there is, who uses
+ * it and how much, and how to change it.
+ *
+ * Everybody sees devices, and the jobs and attachments of the user who opened
+ * the socket; with CAP_SYS_ADMIN, those of all users. Commands that change
+ * something need CAP_SYS_ADMIN. The family is there in the initial network
+ * namespace only. Documentation/gnictl.rst tells all of it in prose.
+ */
+#ifndef _UAPI_GNI_NETLINK_H
+#define _UAPI_GNI_NETLINK_H
+
+#define KGNI_GENL_NAME		"kgni"
+#define KGNI_GENL_VERSION	1
+
+/* Multicast groups: devices that come and go, for all; and everything, for CAP_SYS_ADMIN. */
+#define KGNI_GENL_GROUP_DEVICES	"devices"
+#define KGNI_GENL_GROUP_EVENTS	"events"
+
+/**
+ * enum kgni_cmd - commands, and what answers and notifications are about
+ * @KGNI_CMD_UNSPEC: none
+ * @KGNI_CMD_DEV_GET: dump of all devices, or DEV names one; answered by DEV_NEW
+ * @KGNI_CMD_DEV_NEW: make a device, DEV if it is given, else the lowest that is
+ *	free; answered by DEV_NEW. Also a notification
+ * @KGNI_CMD_DEV_DEL: delete DEV; with FORCE also if it is used. Also a
+ *	notification
+ * @KGNI_CMD_JOB_GET: dump of jobs, of DEV if it is given, or DEV and PTAG name
+ *	one; answered by JOB_NEW
+ * @KGNI_CMD_JOB_NEW: a job. Also a notification
+ * @KGNI_CMD_JOB_DEL: notification: a job ended
+ * @KGNI_CMD_NIC_GET: dump of attachments, of DEV, PTAG and PID if they are
+ *	given; answered by NIC_NEW
+ * @KGNI_CMD_NIC_NEW: an attachment. Also a notification
+ * @KGNI_CMD_NIC_DEL: notification: an attachment ended
+ * @KGNI_CMD_MEM_GET: dump of registrations, likewise; answered by MEM_NEW
+ * @KGNI_CMD_MEM_NEW: a registration
+ * @KGNI_CMD_CQ_GET: dump of completion queues, likewise; answered by CQ_NEW
+ * @KGNI_CMD_CQ_NEW: a completion queue
+ * @KGNI_CMD_DGRAM_GET: dump of datagram sessions, likewise; answered by DGRAM_NEW
+ * @KGNI_CMD_DGRAM_NEW: a datagram that is posted, or has ended and was not
+ *	asked for
+ */
+enum kgni_cmd {
+	KGNI_CMD_UNSPEC,
+	KGNI_CMD_DEV_GET,
+	KGNI_CMD_DEV_NEW,
+	KGNI_CMD_DEV_DEL,
+	KGNI_CMD_JOB_GET,
+	KGNI_CMD_JOB_NEW,
+	KGNI_CMD_JOB_DEL,
+	KGNI_CMD_NIC_GET,
+	KGNI_CMD_NIC_NEW,
+	KGNI_CMD_NIC_DEL,
+	KGNI_CMD_MEM_GET,
+	KGNI_CMD_MEM_NEW,
+	KGNI_CMD_CQ_GET,
+	KGNI_CMD_CQ_NEW,
+	KGNI_CMD_DGRAM_GET,
+	KGNI_CMD_DGRAM_NEW,
+	__KGNI_CMD_END
+};
+
+#define KGNI_CMD_MAX	(__KGNI_CMD_END - 1)
+
+/**
+ * enum kgni_attr - attributes of all messages
+ * @KGNI_A_UNSPEC: none
+ * @KGNI_A_PAD: padding in front of a u64
+ * @KGNI_A_DEV: u32: number of a device, N of /dev/kgniN
+ * @KGNI_A_FORCE: flag: also if it is used
+ * @KGNI_A_PE: u32: PE address
+ * @KGNI_A_TYPE: u32: a gni_nic_device_t
+ * @KGNI_A_STATE: u32: an enum kgni_dev_state; of a datagram, a gni_post_state_t
+ * @KGNI_A_VERSION: string: of the driver
+ * @KGNI_A_JOBS: u32: how many jobs there are
+ * @KGNI_A_NICS: u32: how many attachments there are
+ * @KGNI_A_RES: nest, of a device or job: of each resource a nest of
+ *	enum kgni_res_attr
+ * @KGNI_A_STATS: nest: u64 by enum kgni_stat + 1
+ * @KGNI_A_PTAG: u32: protection tag
+ * @KGNI_A_COOKIE: u32: cookie
+ * @KGNI_A_UID: u32: user id
+ * @KGNI_A_AUTO: flag: the driver chose the protection tag
+ * @KGNI_A_NIC: u32: number of the attachment on its device
+ * @KGNI_A_INST: u32: instance id
+ * @KGNI_A_MODES: u32: GNI_CDM_MODE_* bits; of a queue, GNI_CQ_* bits
+ * @KGNI_A_PID: u32: process that attached; not there if it cannot be seen from here
+ * @KGNI_A_COMM: string: its name
+ * @KGNI_A_MEMS: u32: how many registrations there are
+ * @KGNI_A_PAGES: u64: pages they have, or one has
+ * @KGNI_A_CQS: u32: how many completion queues there are
+ * @KGNI_A_DGRAMS: u32: how many datagrams are posted
+ * @KGNI_A_POSTS: u32: how many RDMA posts are under way
+ * @KGNI_A_MDH: u32: number in memory handles
+ * @KGNI_A_FLAGS: u32: GNI_MEM_* bits
+ * @KGNI_A_ADDR: u64: address
+ * @KGNI_A_LENGTH: u64: bytes
+ * @KGNI_A_CQ: u32: id of a queue in its attachment
+ * @KGNI_A_SLOTS: u32: entries that a queue has room for
+ * @KGNI_A_FILL: u32: entries that are in it
+ * @KGNI_A_MAPS: u32: how often it is mapped
+ * @KGNI_A_EP: u32: number of an endpoint in its process
+ * @KGNI_A_ID: u64: id of a datagram that was posted with one
+ * @KGNI_A_REMOTE_PE: u32: PE address of a peer, where it is known
+ * @KGNI_A_REMOTE_INST: u32: its instance id
+ */
+enum kgni_attr {
+	KGNI_A_UNSPEC,
+	KGNI_A_PAD,
+	KGNI_A_DEV,
+	KGNI_A_FORCE,
+	KGNI_A_PE,
+	KGNI_A_TYPE,
+	KGNI_A_STATE,
+	KGNI_A_VERSION,
+	KGNI_A_JOBS,
+	KGNI_A_NICS,
+	KGNI_A_RES,
+	KGNI_A_STATS,
+	KGNI_A_PTAG,
+	KGNI_A_COOKIE,
+	KGNI_A_UID,
+	KGNI_A_AUTO,
+	KGNI_A_NIC,
+	KGNI_A_INST,
+	KGNI_A_MODES,
+	KGNI_A_PID,
+	KGNI_A_COMM,
+	KGNI_A_MEMS,
+	KGNI_A_PAGES,
+	KGNI_A_CQS,
+	KGNI_A_DGRAMS,
+	KGNI_A_POSTS,
+	KGNI_A_MDH,
+	KGNI_A_FLAGS,
+	KGNI_A_ADDR,
+	KGNI_A_LENGTH,
+	KGNI_A_CQ,
+	KGNI_A_SLOTS,
+	KGNI_A_FILL,
+	KGNI_A_MAPS,
+	KGNI_A_EP,
+	KGNI_A_ID,
+	KGNI_A_REMOTE_PE,
+	KGNI_A_REMOTE_INST,
+	__KGNI_A_END
+};
+
+#define KGNI_A_MAX	(__KGNI_A_END - 1)
+
+/* State of a device. */
+enum kgni_dev_state {
+	KGNI_DEV_UP,
+	KGNI_DEV_GONE,
+};
+
+/**
+ * enum kgni_res_attr - a resource
+ * @KGNI_RES_A_UNSPEC: none
+ * @KGNI_RES_A_NAME: string: what it is
+ * @KGNI_RES_A_USED: u32: how many are taken
+ * @KGNI_RES_A_TOTAL: u32: how many there are, or a job may have
+ */
+enum kgni_res_attr {
+	KGNI_RES_A_UNSPEC,
+	KGNI_RES_A_NAME,
+	KGNI_RES_A_USED,
+	KGNI_RES_A_TOTAL,
+	__KGNI_RES_A_END
+};
+
+#define KGNI_RES_A_MAX	(__KGNI_RES_A_END - 1)
+
+/**
+ * enum kgni_stat - what is counted of each attachment
+ * @KGNI_STAT_FMA_PUT: FMA puts that were carried out, messages among them
+ * @KGNI_STAT_FMA_PUT_BYTES: bytes that they moved
+ * @KGNI_STAT_FMA_GET: FMA gets
+ * @KGNI_STAT_FMA_GET_BYTES: bytes that they moved
+ * @KGNI_STAT_AMO: atomic operations
+ * @KGNI_STAT_CQWRITE: CQ writes
+ * @KGNI_STAT_SMSG: short messages, and returns of their credits
+ * @KGNI_STAT_RDMA_PUT: RDMA puts
+ * @KGNI_STAT_RDMA_PUT_BYTES: bytes that they moved
+ * @KGNI_STAT_RDMA_GET: RDMA gets
+ * @KGNI_STAT_RDMA_GET_BYTES: bytes that they moved
+ * @KGNI_STAT_ERROR: posts of any kind that ended with an error event
+ * @KGNI_STAT_DGRAM: datagrams posted
+ * @KGNI_STAT_DGRAM_MATCHED: datagrams that found their peer
+ * @KGNI_STAT_COUNT: how many these are
+ */
+enum kgni_stat {
+	KGNI_STAT_FMA_PUT,
+	KGNI_STAT_FMA_PUT_BYTES,
+	KGNI_STAT_FMA_GET,
+	KGNI_STAT_FMA_GET_BYTES,
+	KGNI_STAT_AMO,
+	KGNI_STAT_CQWRITE,
+	KGNI_STAT_SMSG,
+	KGNI_STAT_RDMA_PUT,
+	KGNI_STAT_RDMA_PUT_BYTES,
+	KGNI_STAT_RDMA_GET,
+	KGNI_STAT_RDMA_GET_BYTES,
+	KGNI_STAT_ERROR,
+	KGNI_STAT_DGRAM,
+	KGNI_STAT_DGRAM_MATCHED,
+	KGNI_STAT_COUNT
+};
+
+#endif /* _UAPI_GNI_NETLINK_H */

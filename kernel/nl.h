@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What netlink.c and nl_fill.c share. */
+#ifndef _KGNI_NL_H
+#define _KGNI_NL_H
+
+#include <net/genetlink.h>
+
+#include "kgni.h"
+
+/* Multicast groups. */
+enum kgni_nl_group {
+	KGNI_NL_DEVICES,
+	KGNI_NL_EVENTS,
+};
+
+/**
+ * struct kgni_nl_viewer - who looks
+ * @uid: the user who opened the socket
+ * @all: may see what other users have
+ */
+struct kgni_nl_viewer {
+	kuid_t uid;
+	bool all;
+};
+
+/**
+ * struct kgni_nl_msg - one message of an answer
+ * @skb: where it goes
+ * @cb: the dump that it is part of, or NULL
+ * @portid: to whom
+ * @seq: to which question
+ * @notify: it is for whoever listens, not for the process that runs
+ * @cmd: what it is about
+ */
+struct kgni_nl_msg {
+	struct sk_buff *skb;
+	struct netlink_callback *cb;
+	u32 portid;
+	u32 seq;
+	bool notify;
+	u8 cmd;
+};
+
+/* No filter for devices; others have 0, which none of theirs is. */
+#define KGNI_NL_ANY	(~0U)
+
+/**
+ * struct kgni_nl_dump - a dump, in netlink_callback.ctx
+ * @viewer: for whom
+ * @only_dev: this device, or KGNI_NL_ANY
+ * @ptag: this job, or 0
+ * @pid: this process as the viewer numbers it, or 0
+ * @dev: number of the device that comes next
+ * @nic: of it, number or ptag of the first object that comes next
+ * @at: of that, what comes next
+ */
+struct kgni_nl_dump {
+	struct kgni_nl_viewer viewer;
+	u32 only_dev;
+	u32 ptag;
+	u32 pid;
+	u32 dev;
+	u32 nic;
+	u64 at;
+};
+
+static_assert(sizeof(struct kgni_nl_dump) <= sizeof_field(struct netlink_callback, ctx));
+
+extern struct genl_family kgni_nl_family;
+
+/* nl_fill.c */
+bool kgni_nl_sees(const struct kgni_nl_viewer *viewer, kuid_t uid);
+int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev);
+int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job);
+int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic);
+int kgni_nl_dump_devices(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_jobs(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_nics(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_mems(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_cqs(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_dgrams(struct sk_buff *skb, struct netlink_callback *cb);
+
+#endif /* _KGNI_NL_H */
