@@ -98,7 +98,9 @@ kmodtest: module
 CORE_SRCS := $(wildcard kernel/core/*.c)
 LIB_SRCS := $(strip $(wildcard lib/*.c) $(CORE_SRCS))
 TOOL_COMMON := $(wildcard tools/common*.c)
-TOOL_SRCS := $(filter-out $(TOOL_COMMON),$(wildcard tools/*.c))
+# gnictl consists of several files.
+GNICTL_PARTS := $(wildcard tools/gnictl_*.c)
+TOOL_SRCS := $(filter-out $(TOOL_COMMON) $(GNICTL_PARTS),$(wildcard tools/*.c))
 UNIT_COMMON := $(wildcard tests/unit/common*.c)
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
@@ -108,6 +110,7 @@ VM_SRCS := $(filter-out $(VM_COMMON),$(wildcard tests/vm/progs/*.c))
 # Per-program extras: TOOL_LIBS_<tool>, and for tests/unit/test_x.c
 # UNIT_CFLAGS_test_x, UNIT_LDFLAGS_test_x, UNIT_LIBS_test_x (in unit.mk).
 TOOL_LIBS_gnicp := -lcrypto
+TOOL_LIBS_gnictl := -lnl-genl-3 -lnl-3
 -include tests/unit/unit.mk
 # Unit tests that are built and run a second time, under ThreadSanitizer.
 TSAN_TESTS ?= $(patsubst tests/unit/%.c,%,$(if $(UNIT_SRCS),$(shell grep -l pthread_create $(UNIT_SRCS))))
@@ -138,6 +141,7 @@ lib_objs := $(call objs,obj,$(LIB_SRCS))
 $(lib_objs): extra_cflags := -fPIC -fvisibility=hidden
 $(call objs,obj,$(wildcard tests/vm/progs/*.c)): extra_cflags := -Itests/vm/progs
 $(call objs,obj,$(wildcard tools/*.c)): extra_cflags := -Itools
+$(call objs,obj,$(wildcard tools/gnictl*.c)): extra_cflags := -Itools -isystem /usr/include/libnl3
 
 $(B)/obj/%.o: %.c Makefile $(FLAGS_FILE)
 	@mkdir -p $(@D)
@@ -200,6 +204,8 @@ tools: $(TOOLS)
 # What programs share is in archives: each takes what it uses.
 tool_common := $(if $(TOOL_COMMON),$(B)/obj/tools/common.a)
 $(B)/obj/tools/common.a: $(call objs,obj,$(TOOL_COMMON))
+
+$(B)/tools/gnictl: $(call objs,obj,$(GNICTL_PARTS))
 
 $(TOOLS): $(B)/tools/%: $(B)/obj/tools/%.o $(tool_common) $(ugni_dep)
 	@mkdir -p $(@D)

@@ -7,3 +7,6 @@ UNIT_CFLAGS_test_lib_debug := -DUGNI_MAP='"$(TOP)/lib/libugni.map"'
 # It changes the rounding mode of the floating point unit and reads its exceptions.
 UNIT_CFLAGS_test_core_fp := -frounding-math -ftrapping-math
 UNIT_LIBS_test_core_fp := -lm
+
+# It includes the parts of gnictl that need no driver.
+UNIT_CFLAGS_test_gnictl := -isystem /usr/include/libnl3

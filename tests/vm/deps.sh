@@ -8,9 +8,9 @@ set -euo pipefail
 # shellcheck source=tests/vm/env.sh
 . "$(dirname "$0")/env.sh"
 
-build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev util-linux
-	pkgconf groff-base)
-vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod)
+build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev libnl-3-dev
+	libnl-genl-3-dev util-linux pkgconf groff-base)
+vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod jq)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
 coverage_packages=(gcovr python3)
 lint_packages=(git sparse shellcheck perl xz-utils)

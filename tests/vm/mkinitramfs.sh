@@ -76,7 +76,7 @@ add_base()
 		esac
 	done
 	rm -f "$root"/usr/bin/{insmod,rmmod,modprobe,modinfo,depmod,lsmod}
-	add_programs /usr/bin "$(command -v bash)"
+	add_programs /usr/bin "$(command -v bash)" "$(command -v jq)"
 	add_programs /usr/sbin "$(command -v kmod || echo /bin/kmod)"
 	for applet in insmod rmmod modprobe modinfo depmod lsmod; do
 		ln -s kmod "$root/usr/sbin/$applet"

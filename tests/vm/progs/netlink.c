@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The netlink family, without a library: what it refuses and how, and messages that
+ * are malformed, cut short or made of random bytes. The seed is fixed, so that a
+ * failure comes again.
+ *
+ *	netlink [user]
+ *
+ * As root it makes and deletes devices; leaves kgni0 and kgni1 there.
+ */
+#include <sys/socket.h>
+#include <linux/genetlink.h>
+#include <linux/netlink.h>
+#include <gni/netlink.h>
+
+#include "common.h"
+
+#define MESSAGE_MAX	4096
+#define ROUNDS		6000
+
+static bool is_root;
+
+/* A message that is being made. */
+struct message {
+	size_t len;
+	union {
+		struct nlmsghdr nlh;
+		unsigned char bytes[MESSAGE_MAX];
+	};
+};
+
+static int nl_socket(void)
+{
+	struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
+	struct timeval patience = { .tv_sec = PATIENCE / 1000 };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
+
+	must(fd >= 0);
+	must(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
+	must(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
+	return fd;
+}
+
+static void begin(struct message *m, uint16_t family, uint16_t flags, uint8_t cmd)
+{
+	struct genlmsghdr *g;
+
+	memset(m, 0, sizeof(*m));
+	m->nlh.nlmsg_type = family;
+	m->nlh.nlmsg_flags = NLM_F_REQUEST | flags;
+	m->nlh.nlmsg_seq = 1;
+	g = NLMSG_DATA(&m->nlh);
+	g->cmd = cmd;
+	g->version = 1;
+	m->len = NLMSG_LENGTH(GENL_HDRLEN);
+}
+
+static void add(struct message *m, uint16_t type, const void *data, size_t len)
+{
+	struct nlattr *a = (struct nlattr *)(m->bytes + m->len);
+
+	a->nla_type = type;
+	a->nla_len = NLA_HDRLEN + len;
+	if (len)
+		memcpy(a + 1, data, len);
+	m->len += NLA_ALIGN(a->nla_len);
+}
+
+static void add_u32(struct message *m, uint16_t type, uint32_t value)
+{
+	add(m, type, &value, sizeof(value));
+}
+
+static bool send_message(int fd, struct message *m)
+{
+	m->nlh.nlmsg_len = m->len;
+	return send(fd, m->bytes, m->len, 0) == (ssize_t)m->len;
+}
+
+/*
+ * Read answers until the last one. Return: 0 or an errno; how many messages of the
+ * family came in @count, and the first of them in @first, if these are wanted.
+ */
+static int answer(int fd, uint16_t family, unsigned int *count, struct message *first)
+{
+	static unsigned char buf[65536] __attribute__((aligned(8)));
+	unsigned int n = 0;
+
+	for (;;) {
+		ssize_t got = recv(fd, buf, sizeof(buf), 0);
+		struct nlmsghdr *h = (struct nlmsghdr *)buf;
+
+		must(got > 0, "no answer");
+		for (; NLMSG_OK(h, got); h = NLMSG_NEXT(h, got)) {
+			if (h->nlmsg_type == NLMSG_ERROR)
+				return -((struct nlmsgerr *)NLMSG_DATA(h))->error;
+			if (h->nlmsg_type == NLMSG_DONE)
+				return -*(int *)NLMSG_DATA(h);
+			if (h->nlmsg_type == family && !n++ && first) {
+				first->len = h->nlmsg_len;
+				memcpy(first->bytes, h, h->nlmsg_len);
+			}
+			if (count)
+				*count = n;
+		}
+	}
+}
+
+static int ask(int fd, struct message *m, uint16_t family, unsigned int *count)
+{
+	must(send_message(fd, m));
+	return answer(fd, family, count, NULL);
+}
+
+/* An attribute of a message that the kernel made. */
+static const struct nlattr *find(const struct message *m, uint16_t type)
+{
+	size_t at = NLMSG_LENGTH(GENL_HDRLEN);
+
+	while (at + NLA_HDRLEN <= m->len) {
+		const struct nlattr *a = (const struct nlattr *)(m->bytes + at);
+
+		if ((a->nla_type & NLA_TYPE_MASK) == type)
+			return a;
+		at += NLA_ALIGN(a->nla_len);
+	}
+	return NULL;
+}
+
+/* The number of the family, and of a multicast group of it. */
+static uint16_t resolve(int fd, const char *group, uint32_t *id)
+{
+	struct message m, got = { 0 };
+	const struct nlattr *a, *g, *x;
+
+	begin(&m, GENL_ID_CTRL, NLM_F_ACK, CTRL_CMD_GETFAMILY);
+	add(&m, CTRL_ATTR_FAMILY_NAME, KGNI_GENL_NAME, sizeof(KGNI_GENL_NAME));
+	must(send_message(fd, &m));
+	must(answer(fd, GENL_ID_CTRL, NULL, &got) == 0);
+	a = find(&got, CTRL_ATTR_FAMILY_ID);
+	must(a);
+	if (group) {
+		const char *end;
+
+		g = find(&got, CTRL_ATTR_MCAST_GROUPS);
+		must(g);
+		end = (const char *)g + g->nla_len;
+		for (x = g + 1; (const char *)x < end;
+		     x = (const void *)((const char *)x + NLA_ALIGN(x->nla_len))) {
+			const struct nlattr *one = x + 1;
+			const struct nlattr *two =
+				(const void *)((const char *)one + NLA_ALIGN(one->nla_len));
+
+			if (!strcmp((const char *)(one + 1), group))
+				*id = *(const uint32_t *)(two + 1);
+			if (!strcmp((const char *)(two + 1), group))
+				*id = *(const uint32_t *)(one + 1);
+		}
+	}
+	return *(const uint16_t *)(a + 1);
+}
+
+static const uint8_t dumps[] = {
+	KGNI_CMD_DEV_GET, KGNI_CMD_JOB_GET, KGNI_CMD_NIC_GET,
+	KGNI_CMD_MEM_GET, KGNI_CMD_CQ_GET, KGNI_CMD_DGRAM_GET,
+};
+
+static void test_dumps(void)
+{
+	int fd = nl_socket();
+	uint16_t family = resolve(fd, NULL, NULL);
+	struct message m;
+	unsigned int n;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(dumps); i++) {
+		begin(&m, family, NLM_F_DUMP, dumps[i]);
+		n = 0;
+		is_u64(ask(fd, &m, family, &n), 0, "command %u", dumps[i]);
+		is_u64(n, i ? 0 : 2, "command %u", dumps[i]);
+	}
+}
+
+/* What is not a command, not one for this, or lacks something. */
+static void test_refused(void)
+{
+	static const struct {
+		uint16_t flags;
+		uint8_t cmd;
+		uint16_t attr;
+		uint32_t value;
+		int want;
+	} rows[] = {
+		{ NLM_F_ACK, KGNI_CMD_UNSPEC, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_MAX + 1, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, 255, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_NIC_GET, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_JOB_NEW, 0, 0, EOPNOTSUPP },
+		{ NLM_F_DUMP, KGNI_CMD_DEV_DEL, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, 0, 0, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_DEV, 2, ENODEV },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_DEV, 63, ENODEV },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_DEV, 64, ERANGE },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_DEV, ~0U, ERANGE },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_PTAG, 5, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, KGNI_A_MAX + 1, 5, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_DEV_GET, 0x3fff, 5, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_JOB_GET, KGNI_A_PTAG, 0, ERANGE },
+		{ NLM_F_ACK, KGNI_CMD_JOB_GET, KGNI_A_PTAG, 255, ERANGE },
+		{ NLM_F_ACK, KGNI_CMD_JOB_GET, KGNI_A_PTAG, 7, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_JOB_GET, KGNI_A_DEV, 0, EINVAL },
+		{ NLM_F_DUMP, KGNI_CMD_JOB_GET, KGNI_A_DEV, 9, ENODEV },
+		{ NLM_F_DUMP, KGNI_CMD_NIC_GET, KGNI_A_PID, 0, ERANGE },
+		{ NLM_F_DUMP, KGNI_CMD_NIC_GET, KGNI_A_PID, 0x80000000, ERANGE },
+		{ NLM_F_DUMP, KGNI_CMD_NIC_GET, KGNI_A_COOKIE, 1, EINVAL },
+		{ NLM_F_DUMP, KGNI_CMD_JOB_GET, KGNI_A_PID, 1, EINVAL },
+	};
+	int fd = nl_socket();
+	uint16_t family = resolve(fd, NULL, NULL);
+	struct message m;
+	size_t i;
+
+	for (i = 0; i < ARRAY_SIZE(rows); i++) {
+		begin(&m, family, rows[i].flags, rows[i].cmd);
+		if (rows[i].attr)
+			add_u32(&m, rows[i].attr, rows[i].value);
+		is_u64(ask(fd, &m, family, NULL), rows[i].want, "row %zu", i);
+	}
+}
+
+/* Attributes of a wrong size or kind. */
+static void test_malformed(void)
+{
+	static const unsigned char zeros[64];
+	int fd = nl_socket();
+	uint16_t family = resolve(fd, NULL, NULL);
+	struct message m;
+	size_t len;
+
+	for (len = 0; len < 16; len++) {
+		begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+		add(&m, KGNI_A_DEV, zeros, len);
+		is_u64(ask(fd, &m, family, NULL), len == 4 ? 0 : EINVAL, "%zu bytes", len);
+	}
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	add_u32(&m, KGNI_A_DEV | NLA_F_NESTED, 0);
+	is_u64(ask(fd, &m, family, NULL), EINVAL, "a nest");
+	/* One that says it is longer than the message. */
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	add_u32(&m, KGNI_A_DEV, 0);
+	m.bytes[NLMSG_LENGTH(GENL_HDRLEN)] = 200;
+	is_u64(ask(fd, &m, family, NULL), EINVAL, "beyond the end");
+	/* The same twice: the last one counts. */
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	add_u32(&m, KGNI_A_DEV, 9);
+	add_u32(&m, KGNI_A_DEV, 1);
+	is_u64(ask(fd, &m, family, NULL), 0, "twice");
+}
+
+/* Every beginning of a message that is in order, with a length that says so, or not. */
+static void test_truncated(void)
+{
+	int fd = nl_socket();
+	uint16_t family = resolve(fd, NULL, NULL);
+	struct message m;
+	size_t len;
+	int rc;
+
+	for (len = NLMSG_HDRLEN; len < NLMSG_LENGTH(GENL_HDRLEN) + 8; len++) {
+		begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+		add_u32(&m, KGNI_A_DEV, 1);
+		m.len = len;
+		rc = ask(fd, &m, family, NULL);
+		is_u64(rc, EINVAL, "%zu bytes", len);
+	}
+	/* A length beyond what was sent is no message: nothing answers. */
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	add_u32(&m, KGNI_A_DEV, 1);
+	m.nlh.nlmsg_len = m.len + 4;
+	must(send(fd, m.bytes, m.len, 0) == (ssize_t)m.len);
+	begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
+	is_u64(ask(fd, &m, family, NULL), 0);
+}
+
+static void test_rights(void)
+{
+	int want = is_root ? 0 : EPERM, fd = nl_socket();
+	uint32_t all = 0, devices = 0;
+	uint16_t family;
+	struct message m;
+
+	family = resolve(fd, KGNI_GENL_GROUP_EVENTS, &all);
+	resolve(fd, KGNI_GENL_GROUP_DEVICES, &devices);
+	ok(!setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &devices, sizeof(devices)));
+	ok(!setsockopt(fd, SOL_NETLINK, NETLINK_DROP_MEMBERSHIP, &devices, sizeof(devices)));
+	errno = 0;
+	setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &all, sizeof(all));
+	is_u64(errno, want, "the group of all events");
+	setsockopt(fd, SOL_NETLINK, NETLINK_DROP_MEMBERSHIP, &all, sizeof(all));
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_NEW);
+	add_u32(&m, KGNI_A_DEV, 5);
+	is_u64(ask(fd, &m, family, NULL), want);
+	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_DEL);
+	add_u32(&m, KGNI_A_DEV, 5);
+	is_u64(ask(fd, &m, family, NULL), want);
+}
+
+/* Attributes at random, most of them nearly right; the kernel says yes or no. */
+static void random_message(struct message *m, uint16_t family, uint32_t *state)
+{
+	static const uint16_t flags[] = { NLM_F_ACK, NLM_F_DUMP, NLM_F_DUMP | NLM_F_ACK };
+	static const uint16_t known[] = { KGNI_A_DEV, KGNI_A_FORCE, KGNI_A_PTAG, KGNI_A_PID };
+	unsigned int n = rnd(state) % 4, i;
+	unsigned char junk[64];
+
+	begin(m, family, flags[rnd(state) % ARRAY_SIZE(flags)], rnd(state) % (KGNI_CMD_MAX + 2));
+	while (n--) {
+		uint16_t type = rnd(state) % 8 ? known[rnd(state) % ARRAY_SIZE(known)] :
+						 rnd(state) % (KGNI_A_MAX + 3);
+		uint32_t value = rnd(state) % 8 ? rnd(state) % 66 : rnd(state);
+
+		for (i = 0; i < sizeof(junk); i++)
+			junk[i] = rnd(state);
+		if (type == KGNI_A_FORCE && rnd(state) % 4)
+			add(m, type, NULL, 0);
+		else if (rnd(state) % 4)
+			add_u32(m, rnd(state) % 16 ? type : type | NLA_F_NESTED, value);
+		else
+			add(m, type, junk, rnd(state) % sizeof(junk));
+	}
+	/* Some have a few bytes changed behind the head, or are cut. */
+	if (rnd(state) % 4 == 0 && m->len > NLMSG_LENGTH(GENL_HDRLEN))
+		for (i = 0; i < 3; i++)
+			m->bytes[NLMSG_LENGTH(0) + rnd(state) % (m->len - NLMSG_LENGTH(0))] =
+				rnd(state);
+	if (rnd(state) % 8 == 0)
+		m->len = NLMSG_LENGTH(0) + rnd(state) % (m->len - NLMSG_LENGTH(0) + 1);
+}
+
+static void test_random(void)
+{
+	unsigned int i, good = 0, rounds = ROUNDS / time_scale();
+	uint32_t state = 20261;
+	int fd = nl_socket();
+	uint16_t family = resolve(fd, NULL, NULL);
+	struct message m;
+
+	for (i = 0; i < rounds; i++) {
+		random_message(&m, family, &state);
+		must(send_message(fd, &m));
+		/* Of a dump that is not begun, and of an answer, comes one end each. */
+		if (answer(fd, family, NULL, NULL) == 0)
+			good++;
+	}
+	ok(good > rounds / 20 && good < rounds, "%u of %u were in order", good, rounds);
+	begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
+	is_u64(ask(fd, &m, family, NULL), 0);
+}
+
+/* What the random messages have made and deleted is put in order again. */
+static void restore(int fd, uint16_t family)
+{
+	struct message m;
+	uint32_t id;
+
+	for (id = 0; id < KGNI_MAX_DEVICES; id++) {
+		begin(&m, family, NLM_F_ACK, id < 2 ? KGNI_CMD_DEV_NEW : KGNI_CMD_DEV_DEL);
+		add_u32(&m, KGNI_A_DEV, id);
+		ask(fd, &m, family, NULL);
+	}
+}
+
+static void test_random_and_restore(void)
+{
+	int fd = nl_socket();
+
+	test_random();
+	if (is_root)
+		restore(fd, resolve(fd, NULL, NULL));
+}
+
+/* A dump that is begun and never read, and a socket that goes meanwhile. */
+static void test_unread(void)
+{
+	unsigned int i;
+
+	for (i = 0; i < 200; i++) {
+		int fd = nl_socket();
+		uint16_t family = resolve(fd, NULL, NULL);
+		struct message m;
+
+		begin(&m, family, NLM_F_DUMP, dumps[i % ARRAY_SIZE(dumps)]);
+		must(send_message(fd, &m));
+		close(fd);
+	}
+}
+
+static const struct test tests[] = {
+	CASE("dumps of all kinds", test_dumps),
+	CASE("what is not in order is refused", test_refused),
+	CASE("attributes of a wrong size or kind", test_malformed),
+	CASE("messages that are cut short", test_truncated),
+	CASE("rights", test_rights),
+	CASE("dumps that nobody reads", test_unread),
+	CASE("random messages", test_random_and_restore, .seconds = 100),
+};
+
+int main(int argc, char **argv)
+{
+	is_root = argc < 2 || strcmp(argv[1], "user");
+	return RUN_TESTS(tests);
+}

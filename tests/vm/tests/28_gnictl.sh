@@ -1,0 +1,165 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# gnictl and the netlink family behind it: every command, as root and as an ordinary
+# user; malformed messages; devices that come and go; a thousand jobs.
+# timeout: 300
+. "${0%/*}/lib.sh"
+
+status()
+{
+	"$@" >/dev/null 2>&1
+	echo $?
+}
+
+# says TEXT DESCRIPTION COMMAND...: it fails with exit status 1 and these words.
+says()
+{
+	local want=$1 description=$2 output rc=0
+
+	shift 2
+	output=$("$@" 2>&1) || rc=$?
+	case $rc:$output in
+	1:*"$want"*) ok "$description" ;;
+	*)
+		not_ok "$description"
+		diag "exit status $rc: $output"
+		;;
+	esac
+}
+
+# field FILTER COMMAND...: what jq takes out of its JSON.
+field()
+{
+	local filter=$1
+
+	shift
+	gnictl -j "$@" | jq -r "$filter"
+}
+
+kinds="dev job proc mem cq session"
+
+says "the module kgni is not loaded" "without the module it says so" gnictl dev
+load_kgni nics=2
+
+is "$(gnictl dev)" "DEVICE  PE  TYPE   STATE  JOBS  ATTACHED
+kgni0    1  aries  up        0         0
+kgni1    2  aries  up        0         0" "the table of devices"
+is "$(field 'map(.device) | join(" ")' dev)" "kgni0 kgni1" "and the same as JSON"
+for kind in $kinds stat "stat job" "stat proc"; do
+	# shellcheck disable=SC2086
+	is "$(gnictl -j $kind | jq type) $(gnictl -jp $kind | jq type)" '"array" "array"' \
+		"$kind: valid JSON, where there are no jobs"
+	# shellcheck disable=SC2086
+	is "$(gnictl $kind | wc -l)" "$(case $kind in dev | stat) echo 3 ;; *) echo 0 ;; esac)" \
+		"$kind: a table, where there are no jobs"
+done
+
+# Usage.
+is "$(status gnictl)" 2 "no command: usage"
+is "$(status gnictl nonsense)" 2 "an unknown command: usage"
+is "$(status gnictl --nonsense)" 2 "an unknown option: usage"
+is "$(status gnictl help) $(status gnictl -h) $(status gnictl -V)" "0 0 0" "help and version"
+for args in "dev kgni64" "dev kgni0 kgni1" "dev del" "dev del nonsense" "dev add kgni1 more" \
+	"job ptag" "job ptag 0" "job ptag 255" "job pid 1" "proc pid" "proc pid x" "cq show x" \
+	"stat job pid 1"; do
+	# shellcheck disable=SC2086
+	is "$(status gnictl $args)" 2 "gnictl $args: usage"
+done
+says "No such device" "a device that is not there" gnictl dev kgni7
+says "'gnictl dev' lists" "and what can be done about it" gnictl dev kgni7
+fails "nowhere to print to" sh -c 'gnictl dev >/dev/full'
+
+# With a process that has something of each kind.
+mkdir -p /tmp/served
+gnicp serve --dir /tmp/served >/tmp/served.log 2>&1 &
+server=$!
+head -c 300000 /dev/urandom >/tmp/file
+succeeds "a file is copied" gnicp put /tmp/file
+is "$(field '.[0].attachments' dev kgni0)" 1 "one attachment"
+is "$(field '.[] | "\(.device) \(.uid) \(.attachments)"' job)" "kgni0 0 1" "one job"
+is "$(field '.[] | "\(.device) \(.pid) \(.command) \(.uid)"' proc)" "kgni0 $server gnicp 0" \
+	"a process by its number and name"
+is "$(field length mem pid $server)" "$(field '.[0].regions' proc)" "its regions"
+is "$(field '[.[].pinned_bytes] | add' mem pid $server)" "$(field '.[0].pinned_bytes' proc)" \
+	"their pages"
+is "$(field length cq pid $server)" "$(field '.[0].cqs' proc)" "its queues"
+is "$(field '.[0].state' session pid $server)" pending "its datagram"
+is "$(field '.[0].rdma_put_bytes' stat kgni0)" 300000 "bytes that were moved, by device"
+is "$(field '.[0].rdma_put_bytes' stat job)" 300000 "by job"
+is "$(field '.[0].rdma_put_bytes' stat proc pid $server)" 0 "not those of others by process"
+ptag=$(field '.[0].ptag' job)
+is "$(field length job ptag "$ptag") $(field length job ptag 200)" "1 0" "jobs by their tag"
+is "$(field length proc pid 1)" 0 "a process that has nothing"
+is "$(field length proc kgni1)" 0 "a device that has nothing"
+for kind in $kinds; do
+	is "$(gnictl "$kind" | wc -l)" "$(($(field length "$kind") + 1))" \
+		"$kind: as many rows as objects"
+	is "$(gnictl "$kind" show | md5sum)" "$(gnictl "$kind" list | md5sum)" \
+		"$kind: show and list"
+	is "$(gnictl -jp "$kind" | jq -S -c .)" "$(gnictl -j "$kind" | jq -S -c .)" \
+		"$kind: pretty or not, the same"
+	is "$(($(gnictl -d "$kind" | wc -l) > $(gnictl "$kind" | wc -l)))" 1 "$kind: details"
+done
+is "$(gnictl d | md5sum)" "$(gnictl dev | md5sum)" "words may be shortened"
+
+# An ordinary user sees devices, and of the rest what is his.
+user()
+{
+	asuser 1000 "$@"
+}
+PATH=$PATH:/t/bin
+is "$(user gnictl dev | md5sum)" "$(gnictl dev | md5sum)" "a user sees devices"
+for kind in job proc mem cq session; do
+	is "$(user gnictl -j "$kind")" "[]" "$kind: but not what is another's"
+done
+says "needs CAP_SYS_ADMIN; become root" "a user makes no device" user gnictl dev add
+says "needs CAP_SYS_ADMIN; become root" "and deletes none" user gnictl dev del kgni1
+is "$(user manyjobs 3 1 - gnictl -j job | jq -c 'map(.uid)')" "[1000,1000,1000]" \
+	"a user sees jobs of his own"
+is "$(user manyjobs 3 1 - gnictl -j proc | jq -r '.[0].command')" manyjobs "and processes"
+kill $server
+wait $server
+is "$(field length job)" 0 "a job ends with its process"
+is "$(field '.[0].rdma_put_bytes' stat kgni0)" 300000 "what it did is still counted"
+
+# Devices.
+is "$(field '.[0].device' dev add)" kgni2 "one more device, the lowest number that is free"
+is "$(cat /sys/class/gni/kgni2/address)" 3 "with the address that goes with it"
+is "$(field '.[0].device' dev add kgni63)" kgni63 "one with a number of its own"
+says "there is such a device" "the same again" gnictl dev add kgni63
+succeeds "a device is deleted" gnictl dev del kgni63
+says "there is no such device" "and cannot be deleted again" gnictl dev del kgni63
+says "in use" "one that is used stays" manyjobs 1 3 - gnictl dev del kgni0
+succeeds "unless by force" manyjobs 3 3 - gnictl dev del kgni2 force
+is "$(ls -d /dev/kgni* | tr '\n' ' ')" "/dev/kgni0 /dev/kgni1 " "the files go with the devices"
+run_prog nicdel
+
+# Messages that gnictl would not send.
+run_prog netlink
+run_prog asuser 1000 netlink user
+is "$(field 'map(.device) | join(" ")' dev)" "kgni0 kgni1" "devices are in order after that"
+
+# A thousand jobs.
+for i in 2 3 4; do
+	gnictl dev add kgni$i >/dev/null
+done
+is "$(manyjobs 1000 5 - gnictl -j job | jq length)" 1000 "a thousand jobs"
+is "$(manyjobs 1000 5 - gnictl -j proc | jq '[.[].attachment] | length')" 1000 \
+	"a thousand processes"
+is "$(manyjobs 1000 5 - gnictl job kgni3 | wc -l)" 201 "those of one device"
+cat >/tmp/churned <<'EOF'
+for i in 1 2 3; do
+	gnictl -j job >/tmp/jobs 2>/dev/null || exit 1
+	jq -e 'length > 900 and length == (unique_by(.device, .ptag) | length)' /tmp/jobs || exit 2
+	gnictl -j proc >/tmp/procs 2>/dev/null || exit 3
+	jq -e 'length > 900 and length == (unique_by(.device, .attachment) | length)' /tmp/procs ||
+		exit 4
+done
+EOF
+succeeds "lists while jobs end and begin" manyjobs 1000 5 churn sh /tmp/churned
+is "$(field length job)" 0 "all of them are gone"
+unload_kgni
+load_kgni nics=3
+is "$(field '.[0].rdma_put_bytes' stat kgni0)" 0 "counters begin anew"
+unload_kgni
+done_testing
