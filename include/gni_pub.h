@@ -1365,9 +1365,9 @@ typedef struct gni_post_descriptor {
 
 /**
  * struct gni_ntt_entry - one entry of the node translation table
- * @blck_addr: address of the block
- * @rplc_addr: address that replaces it
- * @rplc_size: size of the replacement
+ * @blck_addr: PE address of the first of the block; those of the others follow
+ * @rplc_addr: likewise for the last @rplc_size of the block, instead
+ * @rplc_size: how many are replaced, up to the granularity
  *
  * Interface: 000, lines 798-803.
  */
@@ -1380,9 +1380,10 @@ typedef struct gni_ntt_entry {
 /**
  * struct gni_ntt_descriptor - a run of node translation table entries
  * @group_size: how many entries, (-1) for all
- * @granularity: how many PE addresses an entry covers
+ * @granularity: how many PE addresses an entry covers, the same for all entries
+ *	of a table
  * @u: the new entries, NULL to clear them
- * @u.table: on Gemini, PE addresses
+ * @u.table: on Gemini, PE addresses of blocks
  * @u.table_v2: on Aries
  * @flags: not used
  *
@@ -1426,9 +1427,11 @@ typedef uint8_t gni_error_mask_t;
 /**
  * DOC: Job limits
  *
- * GNI_JOB_INVALID_LIMIT leaves a limit as it is. NTT_CLEANUP in ntt_ctrl makes
- * the driver clear the job's translation entries when the job ends. The
- * CE masks are bits of ce_limit, one for each channel that the job may use.
+ * GNI_JOB_INVALID_LIMIT, in every byte of the field, leaves a limit as it is.
+ * NTT_CLEANUP in ntt_ctrl makes the driver clear the job's translation entries
+ * when the job ends. The CE masks are bits of ce_limit, one for each channel that
+ * the job may use. There are no CE channels and no DLA, MRT and GART entries
+ * here, so limits of these are accepted and limit nothing.
  *
  * Interface: 000, lines 832-844.
  */
@@ -1876,7 +1879,7 @@ gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *address, uint32_
  * @cdm_hndl: the domain
  * @device_id: N of /dev/kgniN, or (-1) for the nearest device that the domain
  *	is not attached to
- * @local_addr: out, PE address of the device
+ * @local_addr: out, PE address of the device, as the job calls it
  * @nic_hndl: out, the attached NIC
  *
  * A domain attaches to a device once; several domains may attach to one.
@@ -1887,12 +1890,13 @@ gni_return_t GNI_CdmGetNicAddress(uint32_t device_id, uint32_t *address, uint32_
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such domain, or a pointer is NULL
- * * %GNI_RC_NO_MATCH - no such device
+ * * %GNI_RC_NO_MATCH - no such device, or none that the job's translation
+ *   table has an address for
  * * %GNI_RC_ERROR_RESOURCE - the device or the job has no NIC, FMA descriptor
  *   or protection tag left
  * * %GNI_RC_ERROR_NOMEM - no memory
- * * %GNI_RC_PERMISSION_ERROR - the device may not be opened, or the job belongs
- *   to another user
+ * * %GNI_RC_PERMISSION_ERROR - the device may not be opened, the job belongs to
+ *   another user, or jobs have to be configured and this one is not
  * * %GNI_RC_INVALID_STATE - the domain is attached to the device already, or
  *   with (-1) to every device
  */
@@ -1992,7 +1996,8 @@ gni_return_t GNI_ResumeJob(uint32_t device_id, uint64_t job_id, uint8_t ptag, ui
  *	out, the first entry
  *
  * @ntt_base and group_size both (-1) with a NULL table clears every entry that
- * no job uses.
+ * no job uses. Entries that are set and that no job uses may be set anew. The
+ * table has 8192 entries, and one granularity while any of them is set.
  *
  * Interface: 000, lines 1252-1291.
  *
@@ -2001,7 +2006,8 @@ gni_return_t GNI_ResumeJob(uint32_t device_id, uint64_t job_id, uint8_t ptag, ui
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - a pointer is NULL, or the descriptor makes no sense
  * * %GNI_RC_PERMISSION_ERROR - the caller is not privileged
- * * %GNI_RC_ERROR_RESOURCE - not enough free entries in a row
+ * * %GNI_RC_ERROR_RESOURCE - not enough free entries in a row, a job has one of
+ *   them, or the table has another granularity
  * * %GNI_RC_ERROR_NOMEM - no memory
  * * %GNI_RC_NO_MATCH - no such device
  */
@@ -2018,8 +2024,13 @@ gni_return_t GNI_ConfigureNTT(int device_id, gni_ntt_descriptor_t *ntt_desc, uin
  *
  * To be called before the job's programs attach. The same (job, ptag, cookie)
  * may be configured again: new limits replace the old ones of the tag. One tag
- * belongs to one job. ntt_base and ntt_size give the job translation entries
- * from an earlier GNI_ConfigureNTT(); they cannot be changed later.
+ * belongs to one job. ntt_base and ntt_size, if that is above 0, give the job
+ * translation entries from an earlier GNI_ConfigureNTT(); they cannot be changed
+ * later, nor given to a job that runs.
+ *
+ * The job is of the user who is the first to attach with the tag and the cookie,
+ * or with GNI_FIND_ALLOC_PTAG and the cookie. It ends with its last attachment:
+ * what was configured is forgotten then.
  *
  * Interface: 000, lines 1294-1354.
  *
@@ -2031,14 +2042,14 @@ gni_return_t GNI_ConfigureNTT(int device_id, gni_ntt_descriptor_t *ntt_desc, uin
  * * %GNI_RC_NO_MATCH - no such device, or no such translation entries
  * * %GNI_RC_INVALID_STATE - the tag belongs to another job or cookie
  * * %GNI_RC_ILLEGAL_OP - the job's translation entries would change
- * * %GNI_RC_ERROR_RESOURCE - the device cannot give that much
+ * * %GNI_RC_ERROR_RESOURCE - the device cannot give that much, or no tag is left
  * * %GNI_RC_ERROR_NOMEM - no memory
  */
 gni_return_t GNI_ConfigureJob(uint32_t device_id, uint64_t job_id, uint8_t ptag, uint32_t cookie,
 			      gni_job_limits_t *limits);
 
 /**
- * GNI_ConfigureNTTandJob() - GNI_ConfigureNTT() and GNI_ConfigureJob() in one
+ * GNI_ConfigureNTTandJob() - set translation entries, and configure their job
  * @device_id: N of /dev/kgniN
  * @job_id: name of the job
  * @ptag: protection tag that its programs use, or GNI_FIND_ALLOC_PTAG

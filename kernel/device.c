@@ -106,17 +106,21 @@ static int kgni_mmap(struct file *file, struct vm_area_struct *vma)
 
 static long kgni_info(struct kgni_file *f, void *arg)
 {
+	struct kgni_nic *nic = smp_load_acquire(&f->nic);	/* kgni_nic_attach_end() */
 	struct kgni_ioc_info *info = arg;
 
 	memset(info, 0, sizeof(*info));
 	info->abi = KGNI_ABI_VERSION;
 	info->device_id = f->dev->id;
 	info->pe = f->dev->pe;
+	/* Who is attached sees what its job calls it. */
+	if (nic)
+		kgni_ntt_from_pe(nic->job, f->dev->pe, &info->pe);
 	info->device_type = GNI_DEVICE_ARIES;
 	info->cpu = cpumask_first(cpu_online_mask);
 	info->version = GNI_VERSION;
 	info->revision = KGNI_REVISION;
-	info->ntt_gran = 1;
+	info->ntt_gran = kgni_ntt_granularity(f->dev);
 	strscpy(info->build, "kgni " KGNI_VERSION, sizeof(info->build));
 	return GNI_RC_SUCCESS;
 }
@@ -302,6 +306,26 @@ static long kgni_do_err_set(struct kgni_file *f, void *arg)
 	return kgni_err_set(f, arg);
 }
 
+static long kgni_do_job_configure(struct kgni_file *f, void *arg)
+{
+	return kgni_job_ioctl(f->dev, arg);
+}
+
+static long kgni_do_ntt_configure(struct kgni_file *f, void *arg)
+{
+	return kgni_ntt_ioctl(f->dev, arg);
+}
+
+static void kgni_end_ntt_configure(struct kgni_file *f, void *arg, bool told)
+{
+	const struct kgni_ioc_ntt *a = arg;
+	struct kgni_ntt_args clear = { .count = a->count, .base = a->base };
+	u32 base;
+
+	if (!told && a->entries)
+		kgni_ntt_configure(f->dev, &clear, &base);
+}
+
 #define KGNI_NEEDS_NIC	true
 
 /*
@@ -337,6 +361,8 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_ERR_RELEASE, kgni_do_err_release },
 	{ KGNI_IOC_ERR_WAIT, kgni_do_err_wait },
 	{ KGNI_IOC_ERR_SET, kgni_do_err_set },
+	{ KGNI_IOC_JOB_CONFIGURE, kgni_do_job_configure },
+	{ KGNI_IOC_NTT_CONFIGURE, kgni_do_ntt_configure, false, kgni_end_ntt_configure },
 };
 
 /* Room for the argument of any call. */
@@ -364,6 +390,8 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_err_release err_release;
 	struct kgni_ioc_err_wait err_wait;
 	struct kgni_ioc_err_set err_set;
+	struct kgni_ioc_job job;
+	struct kgni_ioc_ntt ntt;
 };
 
 static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
@@ -408,7 +436,7 @@ static void kgni_device_free(struct device *dev)
 {
 	struct kgni_device *kdev = container_of(dev, struct kgni_device, dev);
 
-	xa_destroy(&kdev->jobs);
+	kgni_device_jobs_exit(kdev);
 	kfree(kdev);
 }
 

@@ -22,6 +22,8 @@
 
 #include "kgni.h"
 
+/* No device has it: main.c. */
+#define KGNI_PE_NONE		U32_MAX
 #define KGNI_DGRAM_PER_NIC	16384
 /* Of those whose endpoint is gone only so many are kept for a probe to find. */
 #define KGNI_DGRAM_ORPHANS	1024
@@ -41,7 +43,8 @@ struct kgni_dgram {
 	bool orphan;
 	bool telling;		/* whoever is told of its end has not been yet */
 	u32 state;
-	u32 remote_pe;
+	u32 remote_pe;		/* of the device */
+	u32 remote_addr;	/* the same as its poster's job says it */
 	u32 remote_id;
 	u16 length;
 	u16 buf_size;
@@ -98,7 +101,7 @@ void kgni_dgram_attach(struct kgni_nic *nic)
 
 static void kgni_dgram_know_peer(struct kgni_dgram *d)
 {
-	hash_add(d->nic->dgram_peers, &d->peer_node, kgni_peer_key(d->remote_pe, d->remote_id));
+	hash_add(d->nic->dgram_peers, &d->peer_node, kgni_peer_key(d->remote_addr, d->remote_id));
 }
 
 /* Take a datagram out of all places and free it. */
@@ -131,6 +134,7 @@ static void kgni_dgram_deliver(struct kgni_dgram *d, const struct kgni_dgram *fr
 	memcpy(d->got_data, from->data, from->length);
 	if (!d->bound) {
 		d->remote_pe = from->nic->dev->pe;
+		kgni_ntt_from_pe(d->nic->job, d->remote_pe, &d->remote_addr);
 		d->remote_id = from->nic->inst_id;
 		kgni_dgram_know_peer(d);
 	}
@@ -171,14 +175,22 @@ static struct kgni_dgram *kgni_dgram_find_named(struct kgni_nic *nic, u32 ep, u6
 	return d;
 }
 
-static bool kgni_dgram_peer_busy(struct kgni_nic *nic, u32 pe, u32 id)
+static bool kgni_dgram_peer_busy(struct kgni_nic *nic, u32 addr, u32 id)
 {
 	struct kgni_dgram *d;
 
-	hash_for_each_possible(nic->dgram_peers, d, peer_node, kgni_peer_key(pe, id))
-		if (d->remote_pe == pe && d->remote_id == id)
+	hash_for_each_possible(nic->dgram_peers, d, peer_node, kgni_peer_key(addr, id))
+		if (d->remote_addr == addr && d->remote_id == id)
 			return true;
 	return false;
+}
+
+/* A peer that a job has no address for cannot be told to it. */
+static bool kgni_dgram_knows(const struct kgni_nic *nic, const struct kgni_nic *peer)
+{
+	u32 addr;
+
+	return kgni_ntt_from_pe(nic->job, peer->dev->pe, &addr);
 }
 
 /* The oldest datagram that is aimed at us and would do for @d. */
@@ -191,7 +203,8 @@ static struct kgni_dgram *kgni_dgram_inbound_for(const struct kgni_dgram *d)
 	list_for_each_entry(other, inbound, pending_node) {
 		if (!kgni_dgram_wants(other, nic))
 			continue;
-		if (!d->bound || kgni_dgram_wants(d, other->nic))
+		if (d->bound ? kgni_dgram_wants(d, other->nic) :
+			       kgni_dgram_knows(nic, other->nic))
 			return other;
 	}
 	return NULL;
@@ -203,7 +216,8 @@ static struct kgni_dgram *kgni_dgram_wild_for(const struct kgni_dgram *d)
 	struct kgni_nic *nic;
 
 	list_for_each_entry(nic, &d->nic->job->domain->nics, node)
-		if (kgni_dgram_wants(d, nic) && !list_empty(&nic->dgram_wild))
+		if (kgni_dgram_wants(d, nic) && !list_empty(&nic->dgram_wild) &&
+		    kgni_dgram_knows(nic, d->nic))
 			return list_first_entry(&nic->dgram_wild, struct kgni_dgram, pending_node);
 	return NULL;
 }
@@ -228,7 +242,7 @@ static long kgni_dgram_post_locked(struct kgni_dgram *d)
 		return GNI_RC_INVALID_STATE;
 	if (nic->dgram_count >= KGNI_DGRAM_PER_NIC || kgni_dgram_find(nic, d->ep))
 		return GNI_RC_ERROR_RESOURCE;
-	if (d->bound && kgni_dgram_peer_busy(nic, d->remote_pe, d->remote_id))
+	if (d->bound && kgni_dgram_peer_busy(nic, d->remote_addr, d->remote_id))
 		return GNI_RC_ERROR_RESOURCE;
 	other = kgni_dgram_inbound_for(d);
 	if (!other && d->bound)
@@ -262,7 +276,9 @@ static struct kgni_dgram *kgni_dgram_new(struct kgni_nic *nic,
 	d->bound = arg->flags & KGNI_DGRAM_BOUND;
 	d->state = GNI_POST_PENDING;
 	if (d->bound) {
-		d->remote_pe = arg->remote_pe;
+		d->remote_addr = arg->remote_pe;
+		if (!kgni_ntt_to_pe(nic->job, arg->remote_pe, &d->remote_pe))
+			d->remote_pe = KGNI_PE_NONE;
 		d->remote_id = arg->remote_id;
 	}
 	d->length = arg->length;
@@ -344,7 +360,7 @@ static long kgni_dgram_test_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_t
 	arg->state = d->state;
 	if (d->state == GNI_POST_PENDING)
 		return GNI_RC_SUCCESS;
-	arg->remote_pe = d->remote_pe;
+	arg->remote_pe = d->remote_addr;
 	arg->remote_id = d->remote_id;
 	if (d->got > d->buf_size) {
 		kgni_dgram_drop(d);
@@ -402,7 +418,7 @@ static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_
 		if (d->telling || d->with_id != with_id)
 			continue;
 		arg->id = d->id;
-		arg->remote_pe = d->remote_pe;
+		arg->remote_pe = d->remote_addr;
 		arg->remote_id = d->remote_id;
 		/* Nobody can ask for its state: this report is its end. */
 		if (d->orphan) {

@@ -588,15 +588,23 @@ static const u8 kgni_post_category[KGNI_ST_COUNT] = {
 	[KGNI_ST_LINK] = GNI_ERRMASK_TRANSIENT,
 };
 
-/* The job that a post from another device was for. Return: its ptag, 0 if it is not here. */
-static u8 kgni_error_peer(struct kgni_device *dev, const struct kgni_xfer *x)
+/*
+ * The job that a post from another device was for. Return: its ptag, 0 if it is
+ * not here; @from: the poster's address as that job knows it, 0 if it does not.
+ */
+static u8 kgni_error_peer(struct kgni_device *dev, const struct kgni_xfer *x, u32 *from)
 {
+	u8 ptag = 0;
 	struct kgni_job *job;
-	u8 ptag;
 
+	*from = x->nic->dev->pe;
 	rcu_read_lock();
 	job = kgni_job_peer(dev, x->nic->job);
-	ptag = job ? job->ptag : 0;
+	if (job) {
+		ptag = job->ptag;
+		if (!kgni_ntt_from_pe(job, x->nic->dev->pe, from))
+			*from = 0;
+	}
 	rcu_read_unlock();
 	return ptag;
 }
@@ -605,14 +613,15 @@ static u8 kgni_error_peer(struct kgni_device *dev, const struct kgni_xfer *x)
 static void kgni_error_target(const struct kgni_xfer *x, u64 *info)
 {
 	struct kgni_device *dev;
+	u32 from;
 	u8 ptag;
 
 	rcu_read_lock();
-	dev = kgni_device_by_pe(x->arg.remote_pe);
+	dev = kgni_device_of(x->nic->job, x->arg.remote_pe);
 	if (!dev || dev == x->nic->dev || x->status == KGNI_ST_LINK)
 		goto unlock;
-	info[3] = (u64)x->nic->dev->pe << 32 | x->arg.type;
-	ptag = kgni_error_peer(dev, x);
+	ptag = kgni_error_peer(dev, x, &from);
+	info[3] = (u64)from << 32 | x->arg.type;
 	if (ptag)
 		kgni_error_raise(dev, x->status, kgni_post_category[x->status], ptag, info);
 	else

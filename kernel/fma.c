@@ -512,7 +512,7 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 	struct kgni_device *dev;
 
 	rcu_read_lock();
-	dev = READ_ONCE(nic->dev->gone) ? NULL : kgni_device_by_pe(a->remote_pe);
+	dev = READ_ONCE(nic->dev->gone) ? NULL : kgni_device_of(nic->job, a->remote_pe);
 	x->far = dev != nic->dev;
 	if (dev)
 		x->remote = kgni_remote_find(nic, dev, &a->remote);

@@ -3,8 +3,13 @@
  * Jobs: protection domains of a device, named by ptag and cookie, and the
  * resources that are counted for them.
  *
- * The job table and the reference counts are under kgni_device.lock. Data
- * paths read the table under RCU: a job is freed a grace period after its last
+ * A job begins when somebody attaches, or asks for its tag. It may have been
+ * configured before: then it has the limits and the addresses that it was given,
+ * and whoever is the first to attach with tag and cookie, or with the cookie
+ * alone, is its user. What was configured goes when the last attachment does.
+ *
+ * The tables and the reference counts are under kgni_device.lock. Data paths
+ * read the job table under RCU: a job is freed a grace period after its last
  * attachment, and then has no registrations left.
  */
 #include <linux/cred.h>
@@ -13,8 +18,8 @@
 #include "kgni.h"
 
 /*
- * How much of each resource a device has, and a job may have of it. The jobs of a plain user
- * together may have half of the device's.
+ * How much of each resource a device has, and a job may have of it unless it is
+ * told otherwise. The jobs of a plain user together may have half of the device's.
  */
 static const struct {
 	int total;
@@ -25,6 +30,8 @@ static const struct {
 	[KGNI_RES_CQ] = { 16384, 4096, "cq" },
 	[KGNI_RES_FMA] = { 2048, 512, "fma" },
 	[KGNI_RES_BTE] = { 1 << 22, 1 << 20, "rdma" },
+	[KGNI_RES_IOMMU] = { INT_MAX, INT_MAX, "iommu" },
+	[KGNI_RES_SFMA] = { 65536, 65536, "sfma" },
 };
 
 static LIST_HEAD(kgni_domains);
@@ -35,17 +42,41 @@ static DEFINE_MUTEX(kgni_domains_lock);
 /* And a plain user may have this many jobs, so that ptags are left for others. */
 #define KGNI_JOBS_PER_USER	128
 
+/* Jobs of plain users only as configured. A parameter of the module. */
+bool kgni_require_job;
+
 void kgni_device_jobs_init(struct kgni_device *dev)
 {
 	mutex_init(&dev->lock);
 	xa_init(&dev->jobs);
+	xa_init(&dev->configs);
 	INIT_LIST_HEAD(&dev->users);
 	INIT_LIST_HEAD(&dev->nics);
 }
 
-static bool kgni_count_up(atomic_t *count, int limit)
+/* Part of deleting a device: no job is left, though some may be configured. */
+void kgni_device_jobs_exit(struct kgni_device *dev)
 {
-	return atomic_add_unless(count, 1, limit);
+	struct kgni_job_config *config;
+	unsigned long ptag;
+
+	xa_for_each(&dev->configs, ptag, config)
+		kfree(config);
+	xa_destroy(&dev->configs);
+	xa_destroy(&dev->jobs);
+	kgni_ntt_free(dev);
+}
+
+/* A limit may be below what is taken already. */
+static bool kgni_count_up(atomic_t *count, int n, int limit)
+{
+	int old = atomic_read(count);
+
+	do {
+		if (old > limit - n)
+			return false;
+	} while (!atomic_try_cmpxchg(count, &old, old + n));
+	return true;
 }
 
 static int kgni_user_share(const struct kgni_job *job, enum kgni_res res)
@@ -54,39 +85,52 @@ static int kgni_user_share(const struct kgni_job *job, enum kgni_res res)
 }
 
 /**
- * kgni_res_charge - take one of a resource
+ * kgni_res_charge_many - take some of a resource
  * @job: who takes it
  * @res: of what
+ * @n: how many
  *
  * Context: any.
- * Return: false if the job, its user or the device has none left.
+ * Return: false if the job, its user or the device has not so many left.
  */
-bool kgni_res_charge(struct kgni_job *job, enum kgni_res res)
+bool kgni_res_charge_many(struct kgni_job *job, enum kgni_res res, unsigned long n)
 {
-	if (!kgni_count_up(&job->used[res], kgni_res_table[res].limit))
+	if (n > INT_MAX || !kgni_count_up(&job->used[res], n, READ_ONCE(job->limit[res])))
 		return false;
-	if (!kgni_count_up(&job->user->used[res], kgni_user_share(job, res)))
+	if (!kgni_count_up(&job->user->used[res], n, kgni_user_share(job, res)))
 		goto uncharge_job;
-	if (kgni_count_up(&job->dev->used[res], kgni_res_table[res].total))
+	if (kgni_count_up(&job->dev->used[res], n, kgni_res_table[res].total))
 		return true;
-	atomic_dec(&job->user->used[res]);
+	atomic_sub(n, &job->user->used[res]);
 uncharge_job:
-	atomic_dec(&job->used[res]);
+	atomic_sub(n, &job->used[res]);
 	return false;
 }
 
 /**
- * kgni_res_uncharge - give one of a resource back
+ * kgni_res_uncharge_many - give some of a resource back
  * @job: who took it
  * @res: of what
+ * @n: how many
  *
  * Context: any.
  */
+void kgni_res_uncharge_many(struct kgni_job *job, enum kgni_res res, unsigned long n)
+{
+	atomic_sub(n, &job->dev->used[res]);
+	atomic_sub(n, &job->user->used[res]);
+	atomic_sub(n, &job->used[res]);
+}
+
+/* The same of one. */
+bool kgni_res_charge(struct kgni_job *job, enum kgni_res res)
+{
+	return kgni_res_charge_many(job, res, 1);
+}
+
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res)
 {
-	atomic_dec(&job->dev->used[res]);
-	atomic_dec(&job->user->used[res]);
-	atomic_dec(&job->used[res]);
+	kgni_res_uncharge_many(job, res, 1);
 }
 
 /* What a resource is called. */
@@ -104,7 +148,7 @@ int kgni_res_total(enum kgni_res res)
 /* How many a job may have. */
 int kgni_res_limit(const struct kgni_job *job, enum kgni_res res)
 {
-	return kgni_res_table[res].limit;
+	return READ_ONCE(job->limit[res]);
 }
 
 static int kgni_res_of_device(u32 type)
@@ -124,6 +168,8 @@ static int kgni_res_of_job(u32 type)
 	case GNI_JOB_RES_CQ: return KGNI_RES_CQ;
 	case GNI_JOB_RES_FMA: return KGNI_RES_FMA;
 	case GNI_JOB_RES_RMDA: return KGNI_RES_BTE;
+	case GNI_JOB_RES_IOMMU: return KGNI_RES_IOMMU;
+	case GNI_JOB_RES_SFMA: return KGNI_RES_SFMA;
 	}
 	return -1;
 }
@@ -144,9 +190,25 @@ static long kgni_res_info_device(struct kgni_device *dev, struct kgni_ioc_res *a
 	return GNI_RC_SUCCESS;
 }
 
+/* What a job on this tag may have: as it runs, as it is configured, or by default. */
+static void kgni_res_of_ptag(struct kgni_device *dev, u32 ptag, int res, u64 *used, u64 *limit)
+{
+	struct kgni_job_config *config;
+	struct kgni_job *job;
+
+	mutex_lock(&dev->lock);
+	job = xa_load(&dev->jobs, ptag);
+	config = xa_load(&dev->configs, ptag);
+	*used = job ? atomic_read(&job->used[res]) : 0;
+	if (job)
+		*limit = job->limit[res];
+	else
+		*limit = config ? config->limit[res] : kgni_res_table[res].limit;
+	mutex_unlock(&dev->lock);
+}
+
 static long kgni_res_info_job(struct kgni_device *dev, struct kgni_ioc_res *arg)
 {
-	struct kgni_job *job;
 	int res;
 
 	if (arg->type <= GNI_JOB_RES_FIRST || arg->type >= GNI_JOB_RES_LAST ||
@@ -155,19 +217,22 @@ static long kgni_res_info_job(struct kgni_device *dev, struct kgni_ioc_res *arg)
 	res = kgni_res_of_job(arg->type);
 	if (res < 0)
 		return GNI_RC_ERROR_RESOURCE;
-	arg->total = kgni_res_table[res].limit;
-	arg->used = 0;
-	rcu_read_lock();
-	job = xa_load(&dev->jobs, arg->ptag);
-	if (job)
-		arg->used = atomic_read(&job->used[res]);
-	rcu_read_unlock();
-	arg->available = arg->total - arg->used;
+	kgni_res_of_ptag(dev, arg->ptag, res, &arg->used, &arg->total);
+	arg->available = arg->total > arg->used ? arg->total - arg->used : 0;
 	arg->reserved_count = 0;
+	if (res == KGNI_RES_IOMMU) {
+		arg->total <<= PAGE_SHIFT;
+		arg->used <<= PAGE_SHIFT;
+		arg->available <<= PAGE_SHIFT;
+	}
 	return GNI_RC_SUCCESS;
 }
 
-/* KGNI_IOC_RES_INFO. A ptag without a job has the default limits. */
+/*
+ * KGNI_IOC_RES_INFO. Anybody may ask about any job, as about the memory and the
+ * time that others' processes use: who shares a device wants to know who uses it
+ * up, and numbers tell nothing of what is in it.
+ */
 long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg)
 {
 	if (arg->reserved)
@@ -282,13 +347,26 @@ static struct kgni_job *kgni_job_by_cookie(struct kgni_device *dev, u32 cookie)
 	return NULL;
 }
 
+/* Likewise a configured job with this cookie that nobody has begun yet. */
+static struct kgni_job_config *kgni_config_by_cookie(struct kgni_device *dev, u32 cookie)
+{
+	struct kgni_job_config *config;
+	unsigned long ptag;
+
+	xa_for_each(&dev->configs, ptag, config)
+		if (config->cookie == cookie && !xa_load(&dev->jobs, ptag))
+			return config;
+	return NULL;
+}
+
 /* The lowest user ptag that no job has, 0 if all are taken. */
 static u32 kgni_job_free_ptag(struct kgni_device *dev)
 {
 	u32 ptag;
 
 	for (ptag = GNI_PTAG_USER_START; ptag <= GNI_PTAG_USER_END; ptag++)
-		if (ptag != GNI_PTAG_LND_KNC && !xa_load(&dev->jobs, ptag))
+		if (ptag != GNI_PTAG_LND_KNC && !xa_load(&dev->jobs, ptag) &&
+		    !xa_load(&dev->configs, ptag))
 			return ptag;
 	return 0;
 }
@@ -344,15 +422,38 @@ static void kgni_job_unset_owner(struct kgni_job *job)
 	kgni_user_put(job->user);
 }
 
-/* Add a job, without references. @ptag: GNI_FIND_ALLOC_PTAG for any. */
-static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct kgni_job **out)
+static void kgni_limits_default(int *limit)
+{
+	int i;
+
+	for (i = 0; i < KGNI_RES_COUNT; i++)
+		limit[i] = kgni_res_table[i].limit;
+}
+
+/* What the job was configured to be, if it was. */
+static bool kgni_job_take_config(struct kgni_job *job, const struct kgni_job_config *config)
+{
+	kgni_limits_default(job->limit);
+	if (!config)
+		return true;
+	job->automatic = config->automatic;
+	memcpy(job->limit, config->limit, sizeof(job->limit));
+	if (!config->ntt_size)
+		return true;
+	job->ntt = kgni_ntt_map_new(job->dev, config->ntt_base, config->ntt_size);
+	return job->ntt;
+}
+
+/* Add a job, without references. @config: NULL if nobody configured it. */
+static long kgni_job_new(struct kgni_device *dev, const struct kgni_job_config *config, u32 ptag,
+			 u32 cookie, struct kgni_job **out)
 {
 	bool automatic = ptag == GNI_FIND_ALLOC_PTAG;
 	struct kgni_job *job;
 	long rc;
 
 	if (automatic)
-		ptag = kgni_job_free_ptag(dev);
+		ptag = config ? config->ptag : kgni_job_free_ptag(dev);
 	if (!ptag)
 		return GNI_RC_ERROR_RESOURCE;
 	job = kzalloc(sizeof(*job), GFP_KERNEL_ACCOUNT);
@@ -368,18 +469,39 @@ static long kgni_job_new(struct kgni_device *dev, u32 ptag, u32 cookie, struct k
 	rc = kgni_job_set_owner(job);
 	if (rc)
 		goto free;
+	rc = -ENOMEM;
+	if (!kgni_job_take_config(job, config))
+		goto unset_owner;
 	rc = xa_insert(&dev->jobs, ptag, job, GFP_KERNEL_ACCOUNT);
 	if (rc)
-		goto unset_owner;
+		goto free_ntt;
 	*out = job;
 	kgni_netlink_job(job, false);
 	return GNI_RC_SUCCESS;
 
+free_ntt:
+	kgni_ntt_map_free(job->ntt);
 unset_owner:
 	kgni_job_unset_owner(job);
 free:
 	kfree(job);
 	return rc;
+}
+
+/* Begin a job that is not there. dev->lock is held. */
+static long kgni_job_begin(struct kgni_device *dev, u32 ptag, u32 cookie, struct kgni_job **out)
+{
+	struct kgni_job_config *config;
+
+	if (ptag == GNI_FIND_ALLOC_PTAG)
+		config = kgni_config_by_cookie(dev, cookie);
+	else
+		config = xa_load(&dev->configs, ptag);
+	if (config && config->cookie != cookie)
+		return GNI_RC_PERMISSION_ERROR;
+	if (!config && kgni_require_job && !capable(CAP_SYS_ADMIN))
+		return GNI_RC_PERMISSION_ERROR;
+	return kgni_job_new(dev, config, ptag, cookie, out);
 }
 
 /* Find the job that a caller names, or make it. dev->lock is held. */
@@ -393,7 +515,7 @@ static long kgni_job_find_or_new(struct kgni_device *dev, u32 ptag, u32 cookie,
 	else
 		job = xa_load(&dev->jobs, ptag);
 	if (!job)
-		return kgni_job_new(dev, ptag, cookie, out);
+		return kgni_job_begin(dev, ptag, cookie, out);
 	if (job->cookie != cookie || !kgni_job_allowed(job))
 		return GNI_RC_PERMISSION_ERROR;
 	*out = job;
@@ -415,8 +537,9 @@ static bool kgni_ptag_is_kernels(u32 ptag)
  * Context: process, may sleep.
  * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM for a ptag that cannot be;
  * GNI_RC_PERMISSION_ERROR if the tag has another cookie, or the job another
- * user, or the tag is for kernel clients; GNI_RC_ERROR_RESOURCE if all tags
- * are taken; -ENOMEM; -ENODEV if the device is deleted.
+ * user, or the tag is for kernel clients, or jobs have to be configured and this
+ * one is not; GNI_RC_ERROR_RESOURCE if all tags are taken; -ENOMEM; -ENODEV if
+ * the device is deleted.
  */
 long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni_job **job)
 {
@@ -436,14 +559,29 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 	return rc;
 }
 
+/* A configured job has ended. dev->lock is held. */
+static void kgni_config_free(struct kgni_device *dev, struct kgni_job_config *config)
+{
+	xa_erase(&dev->configs, config->ptag);
+	if (config->ntt_clear)
+		kgni_ntt_clear(dev, config->ntt_base, config->ntt_size);
+	kfree(config);
+}
+
 /* Nobody is a member: dev->lock is held. */
 static void kgni_job_free(struct kgni_job *job)
 {
-	xa_erase(&job->dev->jobs, job->ptag);
+	struct kgni_device *dev = job->dev;
+	struct kgni_job_config *config = xa_load(&dev->configs, job->ptag);
+
+	xa_erase(&dev->jobs, job->ptag);
 	kgni_netlink_job(job, true);
 	xa_destroy(&job->mdds);
 	xa_destroy(&job->vmdhs);
 	kgni_job_unset_owner(job);
+	if (config && job->was_attached)
+		kgni_config_free(dev, config);
+	kgni_ntt_map_free(job->ntt);
 	kfree_rcu(job, rcu);
 }
 
@@ -496,6 +634,8 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg)
 	mutex_lock(&dev->lock);
 	rc = dev->gone ? -ENODEV :
 			 kgni_job_find_or_new(dev, GNI_FIND_ALLOC_PTAG, arg->cookie, &job);
+	if (rc == GNI_RC_PERMISSION_ERROR)
+		rc = GNI_RC_NO_MATCH;
 	if (!rc) {
 		arg->ptag = job->ptag;
 		if (!job->refs)
@@ -568,4 +708,266 @@ struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job)
 		if (kgni_job_same(job, peer))
 			return peer;
 	return NULL;
+}
+
+/* --- configured jobs -------------------------------------------------------- */
+
+static int kgni_ptag_of_config(struct kgni_device *dev, const struct kgni_job_args *args)
+{
+	struct kgni_job_config *config;
+	unsigned long ptag;
+	struct kgni_job *job;
+
+	if (args->ptag != GNI_FIND_ALLOC_PTAG)
+		return args->ptag;
+	xa_for_each(&dev->configs, ptag, config)
+		if (config->automatic && config->job_id == args->job_id &&
+		    config->cookie == args->cookie)
+			return ptag;
+	/* One that runs and was not configured, as the caller would find it. */
+	job = kgni_job_by_cookie(dev, args->cookie);
+	return job ? job->ptag : 0;
+}
+
+static struct kgni_job_config *kgni_config_new(const struct kgni_job_args *args, u32 ptag,
+					       bool automatic)
+{
+	struct kgni_job_config *config = kzalloc(sizeof(*config), GFP_KERNEL_ACCOUNT);
+
+	if (!config)
+		return NULL;
+	config->job_id = args->job_id;
+	config->cookie = args->cookie;
+	config->ptag = ptag;
+	config->automatic = automatic;
+	kgni_limits_default(config->limit);
+	return config;
+}
+
+/* Find what a job is to be, or make it. dev->lock is held. */
+static long kgni_config_get(struct kgni_device *dev, const struct kgni_job_args *args,
+			    struct kgni_job_config **out)
+{
+	u32 ptag = kgni_ptag_of_config(dev, args);
+	struct kgni_job_config *config = xa_load(&dev->configs, ptag);
+	struct kgni_job *job = xa_load(&dev->jobs, ptag);
+	int rc;
+
+	if (config && (config->job_id != args->job_id || config->cookie != args->cookie))
+		return GNI_RC_INVALID_STATE;
+	if (job && job->cookie != args->cookie)
+		return GNI_RC_INVALID_STATE;
+	*out = config;
+	if (config)
+		return GNI_RC_SUCCESS;
+	if (!ptag)
+		ptag = kgni_job_free_ptag(dev);
+	if (!ptag)
+		return GNI_RC_ERROR_RESOURCE;
+	config = kgni_config_new(args, ptag, job ? job->automatic :
+				 args->ptag == GNI_FIND_ALLOC_PTAG);
+	if (!config)
+		return -ENOMEM;
+	rc = xa_insert(&dev->configs, ptag, config, GFP_KERNEL_ACCOUNT);
+	if (rc) {
+		kfree(config);
+		return rc;
+	}
+	*out = config;
+	return GNI_RC_SUCCESS;
+}
+
+/* Give a job its entries of the translation table. dev->lock is held. */
+static long kgni_config_set_ntt(struct kgni_device *dev, struct kgni_job_config *config,
+				struct kgni_job_args *args)
+{
+	bool same = config->ntt_size && config->ntt_base == args->ntt_base &&
+		    config->ntt_size == args->ntt_size;
+	long rc;
+
+	if (!args->ntt && (!args->ntt_size || same))
+		return GNI_RC_SUCCESS;
+	/* Addresses that programs may have told each other keep their meaning. */
+	if (config->ntt_size || xa_load(&dev->jobs, config->ptag))
+		return GNI_RC_ILLEGAL_OP;
+	if (args->ntt) {
+		rc = kgni_ntt_set(dev, args->ntt, &args->ntt_base);
+		if (rc)
+			return rc;
+		args->ntt_size = args->ntt->count;
+	}
+	if (!kgni_ntt_is_set(dev, args->ntt_base, args->ntt_size))
+		return GNI_RC_NO_MATCH;
+	config->ntt_base = args->ntt_base;
+	config->ntt_size = args->ntt_size;
+	return GNI_RC_SUCCESS;
+}
+
+static void kgni_config_set_limits(struct kgni_device *dev, struct kgni_job_config *config,
+				   const struct kgni_job_args *args)
+{
+	struct kgni_job *job = xa_load(&dev->jobs, config->ptag);
+	int i;
+
+	for (i = 0; i < KGNI_RES_COUNT; i++) {
+		if (args->limit[i] == KGNI_JOB_KEEP)
+			continue;
+		config->limit[i] = args->limit[i];
+		if (job)
+			WRITE_ONCE(job->limit[i], args->limit[i]);
+	}
+	if (args->ntt_clear)
+		config->ntt_clear = true;
+}
+
+static long kgni_job_args_check(const struct kgni_job_args *args)
+{
+	int i;
+
+	if (!args->ptag || args->ptag > U8_MAX || (args->ntt && !args->ntt->entries))
+		return GNI_RC_INVALID_PARAM;
+	for (i = 0; i < KGNI_RES_COUNT; i++) {
+		if (args->limit[i] < KGNI_JOB_KEEP)
+			return GNI_RC_INVALID_PARAM;
+		if (args->limit[i] > kgni_res_table[i].total)
+			return GNI_RC_ERROR_RESOURCE;
+	}
+	return GNI_RC_SUCCESS;
+}
+
+/**
+ * kgni_job_configure - tell of a job, or change its limits
+ * @dev: the device
+ * @args: what to tell; ptag and ntt_base get the values that they have now
+ *
+ * Limits that are lower than what a job has take nothing from it.
+ *
+ * Context: process, may sleep; for the privileged.
+ * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM for a ptag or a limit that cannot
+ * be; GNI_RC_ERROR_RESOURCE for a limit beyond what the device has, if all tags
+ * are taken, or as kgni_ntt_configure(); GNI_RC_INVALID_STATE if the tag belongs
+ * to another job or cookie; GNI_RC_ILLEGAL_OP if the job's addresses would
+ * change; GNI_RC_NO_MATCH if the entries named are not set; -ENOMEM. Nothing is
+ * changed unless it succeeds.
+ */
+long kgni_job_configure(struct kgni_device *dev, struct kgni_job_args *args)
+{
+	struct kgni_job_config *config;
+	bool is_new;
+	long rc = kgni_job_args_check(args);
+
+	if (rc)
+		return rc;
+	mutex_lock(&dev->lock);
+	rc = kgni_config_get(dev, args, &config);
+	if (rc)
+		goto unlock;
+	is_new = !config->configured;
+	rc = kgni_config_set_ntt(dev, config, args);
+	if (rc && is_new) {
+		xa_erase(&dev->configs, config->ptag);
+		kfree(config);
+	}
+	if (rc)
+		goto unlock;
+	config->configured = true;
+	kgni_config_set_limits(dev, config, args);
+	args->ptag = config->ptag;
+	args->ntt_base = config->ntt_base;
+unlock:
+	mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/**
+ * kgni_job_unconfigure - forget what a job is to be
+ * @dev: the device
+ * @job_id: its name
+ * @ptag: its protection tag
+ * @cookie: its cookie
+ *
+ * Context: process, may sleep; for the privileged.
+ * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM if no such job is configured;
+ * GNI_RC_INVALID_STATE if it runs.
+ */
+long kgni_job_unconfigure(struct kgni_device *dev, u64 job_id, u32 ptag, u32 cookie)
+{
+	struct kgni_job_config *config;
+	long rc = GNI_RC_SUCCESS;
+
+	mutex_lock(&dev->lock);
+	config = xa_load(&dev->configs, ptag);
+	if (!config || config->job_id != job_id || config->cookie != cookie)
+		rc = GNI_RC_INVALID_PARAM;
+	else if (xa_load(&dev->jobs, ptag))
+		rc = GNI_RC_INVALID_STATE;
+	else
+		kgni_config_free(dev, config);
+	mutex_unlock(&dev->lock);
+	return rc;
+}
+
+/* 2^N MiB in pages; more than the device counts is no limit. */
+static long kgni_iommu_limit(s32 n, int *limit)
+{
+	const int mib = 20 - PAGE_SHIFT;
+
+	if (n == KGNI_JOB_KEEP)
+		return GNI_RC_SUCCESS;
+	if (n < 0)
+		return GNI_RC_INVALID_PARAM;
+	*limit = n + mib < 31 ? 1 << (n + mib) : INT_MAX;
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_job_args_of(const struct kgni_ioc_job *arg, struct kgni_job_args *args)
+{
+	*args = (struct kgni_job_args) {
+		.job_id = arg->job_id,
+		.ptag = arg->ptag,
+		.cookie = arg->cookie,
+		.limit = {
+			[KGNI_RES_MDD] = arg->mdd_limit,
+			[KGNI_RES_CQ] = arg->cq_limit,
+			[KGNI_RES_FMA] = arg->fma_limit,
+			[KGNI_RES_BTE] = arg->bte_limit,
+			[KGNI_RES_IOMMU] = KGNI_JOB_KEEP,
+			[KGNI_RES_SFMA] = KGNI_JOB_KEEP,
+		},
+		.ntt_base = arg->ntt_base,
+		.ntt_size = max(arg->ntt_size, 0),
+		.ntt_clear = arg->flags & KGNI_JOB_NTT_CLEAR,
+	};
+	/* There are none of these, so that no number of them is too small. */
+	if (arg->dla_limit < KGNI_JOB_KEEP || arg->ce_limit < KGNI_JOB_KEEP ||
+	    (arg->ce_limit > 0 && arg->ce_limit & ~GNI_JOB_CTRL_ALL_CE_MASK))
+		return GNI_RC_INVALID_PARAM;
+	return kgni_iommu_limit(arg->iommu_limit, &args->limit[KGNI_RES_IOMMU]);
+}
+
+/* KGNI_IOC_JOB_CONFIGURE. */
+long kgni_job_ioctl(struct kgni_device *dev, struct kgni_ioc_job *arg)
+{
+	struct kgni_ntt_args ntt = { };
+	struct kgni_job_args args;
+	long rc;
+
+	if (arg->flags & ~(KGNI_JOB_NTT | KGNI_JOB_NTT_CLEAR))
+		return -EINVAL;
+	if (!capable(CAP_SYS_ADMIN))
+		return GNI_RC_PERMISSION_ERROR;
+	rc = kgni_job_args_of(arg, &args);
+	if (!rc && arg->flags & KGNI_JOB_NTT) {
+		rc = kgni_ntt_fetch(&arg->ntt, &ntt);
+		args.ntt = &ntt;
+	}
+	if (rc)
+		return rc;
+	rc = kgni_job_configure(dev, &args);
+	if (!rc) {
+		arg->ptag = args.ptag;
+		arg->ntt.base = args.ntt_base;
+	}
+	kgni_ntt_drop(&ntt);
+	return rc;
 }

@@ -263,7 +263,8 @@ gni_return_t gni_cdm_attach(gni_cdm_handle_t cdm_hndl, uint32_t device_id, uint3
 		kfree(nic);
 		return kapi_end(rc);
 	}
-	*local_addr = nic->nic->dev->pe;
+	/* As the job calls it; it has a name, or it would not be attached. */
+	kgni_ntt_from_pe(nic->nic->job, nic->nic->dev->pe, local_addr);
 	*nic_hndl = nic;
 	return GNI_RC_SUCCESS;
 }

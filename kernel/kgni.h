@@ -58,6 +58,8 @@ enum kgni_res {
 	KGNI_RES_CQ,
 	KGNI_RES_FMA,
 	KGNI_RES_BTE,
+	KGNI_RES_IOMMU,		/* pages in registrations */
+	KGNI_RES_SFMA,		/* attachments that share an FMA descriptor */
 	KGNI_RES_COUNT
 };
 
@@ -81,9 +83,11 @@ struct kgni_stats {
  * @id: N of /dev/kgniN
  * @pe: its PE address
  * @gone: deleted: no file attaches any more, and nobody reaches anybody
- * @lock: guards jobs and users, their reference counts, and @nics
+ * @lock: guards jobs and users, their reference counts, @configs, @ntt and @nics
  * @jobs: jobs by ptag; read under RCU
+ * @configs: what jobs are to be, by ptag
  * @users: whose jobs they are
+ * @ntt: the translation table, or NULL
  * @nics: attachments, by their ids
  * @last_nic: id of the last one
  * @used: how much of each resource is taken
@@ -98,9 +102,11 @@ struct kgni_device {
 	u32 id;
 	u32 pe;
 	bool gone;
-	struct mutex lock;	/* jobs, users, their refs, nics */
+	struct mutex lock;	/* jobs, users, their refs, configs, ntt, nics */
 	struct xarray jobs;
+	struct xarray configs;
 	struct list_head users;
+	struct kgni_ntt *ntt;
 	struct list_head nics;
 	u32 last_nic;
 	atomic_t used[KGNI_RES_COUNT];
@@ -147,6 +153,32 @@ struct kgni_user {
 };
 
 /**
+ * struct kgni_job_config - what an administrator has told of a job
+ * @job_id: its name
+ * @ptag: its protection tag
+ * @automatic: the driver chose that
+ * @cookie: its cookie
+ * @limit: how much it may have of each resource
+ * @ntt_base: first of its entries of the translation table
+ * @ntt_size: how many; 0: its addresses are not translated
+ * @ntt_clear: they are cleared when it ends
+ * @configured: all of it was in order
+ *
+ * Under dev->lock. It goes with the job, when the last attachment does.
+ */
+struct kgni_job_config {
+	u64 job_id;
+	u8 ptag;
+	bool automatic;
+	u32 cookie;
+	int limit[KGNI_RES_COUNT];
+	u32 ntt_base;
+	u32 ntt_size;
+	bool ntt_clear;
+	bool configured;
+};
+
+/**
  * struct kgni_job - a protection domain on a device
  * @dev: the device
  * @user: who made it
@@ -157,6 +189,9 @@ struct kgni_user {
  * @uid: user that made it
  * @automatic: the driver chose the ptag
  * @privileged: its maker need leave nothing for others
+ * @was_attached: programs have attached, and did not only ask for the tag
+ * @ntt: its addresses, or NULL if they are not translated
+ * @limit: how much of each resource it may have
  * @mdds: registrations by mdh; read under RCU
  * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
@@ -174,6 +209,9 @@ struct kgni_job {
 	kuid_t uid;
 	bool automatic;
 	bool privileged;
+	bool was_attached;
+	struct kgni_ntt_map *ntt;
+	int limit[KGNI_RES_COUNT];
 	struct xarray mdds;
 	struct xarray vmdhs;
 	u32 next_mdh;
@@ -470,12 +508,42 @@ void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what);
 extern const struct attribute_group *kgni_device_groups[];
 
 /* job.c */
+
+/**
+ * struct kgni_job_args - what to tell of a job
+ * @job_id: its name
+ * @ptag: its protection tag, or GNI_FIND_ALLOC_PTAG
+ * @cookie: its cookie
+ * @limit: how much it may have of each resource; KGNI_JOB_KEEP: as before
+ * @ntt_base: first of its entries of the translation table
+ * @ntt_size: how many; 0 to leave that as it is
+ * @ntt_clear: clear them when it ends
+ * @ntt: entries to set for it, instead; or NULL
+ */
+struct kgni_job_args {
+	u64 job_id;
+	u32 ptag;
+	u32 cookie;
+	int limit[KGNI_RES_COUNT];
+	u32 ntt_base;
+	u32 ntt_size;
+	bool ntt_clear;
+	const struct kgni_ntt_args *ntt;
+};
+
 void kgni_device_jobs_init(struct kgni_device *dev);
+void kgni_device_jobs_exit(struct kgni_device *dev);
 bool kgni_res_charge(struct kgni_job *job, enum kgni_res res);
+bool kgni_res_charge_many(struct kgni_job *job, enum kgni_res res, unsigned long n);
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res);
 const char *kgni_res_name(enum kgni_res res);
 int kgni_res_total(enum kgni_res res);
 int kgni_res_limit(const struct kgni_job *job, enum kgni_res res);
+void kgni_res_uncharge_many(struct kgni_job *job, enum kgni_res res, unsigned long n);
+long kgni_job_configure(struct kgni_device *dev, struct kgni_job_args *args);
+long kgni_job_unconfigure(struct kgni_device *dev, u64 job_id, u32 ptag, u32 cookie);
+long kgni_job_ioctl(struct kgni_device *dev, struct kgni_ioc_job *arg);
+extern bool kgni_require_job;
 bool kgni_pages_charge(struct user_struct **user, unsigned long npages);
 void kgni_pages_uncharge(struct user_struct *user, unsigned long npages);
 long kgni_res_info(struct kgni_file *f, struct kgni_ioc_res *arg);
@@ -485,6 +553,37 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg);
 void kgni_job_get_ptag_end(struct kgni_file *f, const struct kgni_ioc_ptag *arg, bool told);
 bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b);
 struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job);
+
+/* ntt.c */
+
+/**
+ * struct kgni_ntt_args - entries to set or to clear
+ * @entries: the entries; NULL to clear some
+ * @count: how many; U32_MAX for all, to clear them
+ * @base: the first; U32_MAX for any, or for all
+ * @granularity: virtual addresses of an entry
+ */
+struct kgni_ntt_args {
+	const struct kgni_ntt_entry *entries;
+	u32 count;
+	u32 base;
+	u32 granularity;
+};
+
+void kgni_ntt_free(struct kgni_device *dev);
+u32 kgni_ntt_granularity(struct kgni_device *dev);
+bool kgni_ntt_is_set(struct kgni_device *dev, u32 base, u32 count);
+void kgni_ntt_clear(struct kgni_device *dev, u32 base, u32 count);
+long kgni_ntt_set(struct kgni_device *dev, const struct kgni_ntt_args *args, u32 *base);
+long kgni_ntt_configure(struct kgni_device *dev, const struct kgni_ntt_args *args, u32 *base);
+long kgni_ntt_fetch(const struct kgni_ioc_ntt *arg, struct kgni_ntt_args *args);
+void kgni_ntt_drop(const struct kgni_ntt_args *args);
+long kgni_ntt_ioctl(struct kgni_device *dev, struct kgni_ioc_ntt *arg);
+struct kgni_ntt_map *kgni_ntt_map_new(struct kgni_device *dev, u32 base, u32 size);
+void kgni_ntt_map_free(struct kgni_ntt_map *map);
+bool kgni_ntt_to_pe(const struct kgni_job *job, u32 address, u32 *pe);
+bool kgni_ntt_from_pe(const struct kgni_job *job, u32 pe, u32 *address);
+struct kgni_device *kgni_device_of(const struct kgni_job *job, u32 address);
 
 /* error.c */
 struct kgni_eeq;

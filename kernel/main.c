@@ -17,6 +17,10 @@ static unsigned int pe_base = 1;
 module_param(pe_base, uint, 0444);
 MODULE_PARM_DESC(pe_base, "PE address of the first NIC; the others follow (default 1)");
 
+module_param_named(require_job, kgni_require_job, bool, 0444);
+MODULE_PARM_DESC(require_job,
+		 "plain users attach to jobs only that GNI_ConfigureJob() told of (default 0)");
+
 static struct kgni_device *kgni_table[KGNI_MAX_DEVICES];
 
 /**

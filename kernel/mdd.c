@@ -515,16 +515,24 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 		rc = kgni_mdd_get_pages(mdd, arg);
 	if (rc)
 		goto put;
+	if (!kgni_res_charge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages)) {
+		rc = GNI_RC_ERROR_RESOURCE;
+		goto put_mem;
+	}
 	/* Another thread may deregister it as soon as it is published. */
 	kref_get(&mdd->ref);
 	rc = kgni_mdd_publish(nic, mdd, arg->vmdh_index);
-	if (rc) {
-		kgni_mem_put(mdd->mem);
-		kgni_mdd_put(mdd);
-		goto put;
-	}
+	if (rc)
+		goto uncharge;
 	kgni_mdd_handle(mdd, !(mdd->flags & GNI_MEM_RESERVE_REGION), &handle);
 	arg->handle = handle;
+	goto put;
+
+uncharge:
+	kgni_mdd_put(mdd);
+	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
+put_mem:
+	kgni_mem_put(mdd->mem);
 put:
 	kgni_mdd_put(mdd);
 	return rc;
@@ -648,6 +656,7 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd, bool hold)
 		kgni_mem_put(mdd->mem);
 	mdd->mem = NULL;
 	mdd->pages = NULL;
+	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
 	if (!hold)
 		kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
 	kgni_mdd_put(mdd);
@@ -716,6 +725,10 @@ long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_reg
 
 	if (!kgni_res_charge(nic->job, KGNI_RES_MDD))
 		return GNI_RC_ERROR_RESOURCE;
+	if (!kgni_res_charge_many(nic->job, KGNI_RES_IOMMU, r->npages)) {
+		rc = GNI_RC_ERROR_RESOURCE;
+		goto uncharge_mdd;
+	}
 	mdd = kgni_mdd_new(nic, r->flags, nic->gfp);
 	if (!mdd)
 		goto uncharge;
@@ -739,6 +752,8 @@ long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_reg
 put:
 	kgni_mdd_put(mdd);
 uncharge:
+	kgni_res_uncharge_many(nic->job, KGNI_RES_IOMMU, r->npages);
+uncharge_mdd:
 	kgni_res_uncharge(nic->job, KGNI_RES_MDD);
 	return rc;
 }

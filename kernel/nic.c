@@ -94,9 +94,9 @@ void kgni_stats_add(struct kgni_stats *sum, const struct kgni_stats *stats)
 		atomic64_add(atomic64_read(&stats->n[i]), &sum->n[i]);
 }
 
-static bool kgni_nic_has_fma(const struct kgni_nic *nic)
+static enum kgni_res kgni_nic_fma(const struct kgni_nic *nic)
 {
-	return !(nic->modes & GNI_CDM_MODE_FMA_SHARED);
+	return nic->modes & GNI_CDM_MODE_FMA_SHARED ? KGNI_RES_SFMA : KGNI_RES_FMA;
 }
 
 /**
@@ -116,22 +116,29 @@ long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool ke
 	struct kgni_job *job;
 	struct kgni_nic *nic;
 	long rc;
+	u32 pe;
 
 	rc = kgni_job_attach(dev, &arg->ptag, arg->cookie, &job);
 	if (rc)
 		return rc;
+	rc = GNI_RC_NO_MATCH;
+	if (!kgni_ntt_from_pe(job, dev->pe, &pe))
+		goto put_job;
 	nic = kgni_nic_new(dev, job, arg, kernel);
 	if (!nic) {
 		rc = -ENOMEM;
 		goto put_job;
 	}
-	if (kgni_nic_has_fma(nic) && !kgni_res_charge(job, KGNI_RES_FMA)) {
+	if (!kgni_res_charge(job, kgni_nic_fma(nic))) {
 		rc = GNI_RC_ERROR_RESOURCE;
 		goto free_nic;
 	}
 	kgni_dgram_attach(nic);
+	/* Programs still have to be told. */
+	if (kernel)
+		WRITE_ONCE(job->was_attached, true);
 	kgni_nic_publish(nic);
-	arg->pe = dev->pe;
+	arg->pe = pe;
 	*out = nic;
 	return GNI_RC_SUCCESS;
 
@@ -168,10 +175,12 @@ long kgni_nic_attach(struct kgni_file *f, struct kgni_ioc_attach *arg)
 void kgni_nic_attach_end(struct kgni_file *f, bool told)
 {
 	mutex_lock(&f->lock);
-	if (told)
+	if (told) {
+		WRITE_ONCE(f->attaching->job->was_attached, true);
 		smp_store_release(&f->nic, f->attaching);	/* pairs with kgni_file_nic() */
-	else
+	} else {
 		kgni_nic_release(f->attaching);
+	}
 	f->attaching = NULL;
 	mutex_unlock(&f->lock);
 }
@@ -192,8 +201,7 @@ void kgni_nic_release(struct kgni_nic *nic)
 	kgni_mdd_deregister_all(nic);
 	kgni_cq_destroy_all(nic);
 	kgni_nic_unpublish(nic);
-	if (kgni_nic_has_fma(nic))
-		kgni_res_uncharge(nic->job, KGNI_RES_FMA);
+	kgni_res_uncharge(nic->job, kgni_nic_fma(nic));
 	kgni_job_put(nic->job);
 	kgni_nic_free(nic);
 }

@@ -60,6 +60,12 @@ static gni_return_t control_call(u32 device, unsigned long cmd, void *arg,
 	return rc;
 }
 
+/* The same for other files. */
+gni_return_t ugni_control_call(u32 device, unsigned long cmd, void *arg)
+{
+	return control_call(device, cmd, arg, NULL);
+}
+
 /* What does not change about a device. */
 static gni_return_t control_get(u32 device, const struct control **out)
 {
@@ -270,17 +276,17 @@ UGNI_PUBLIC gni_return_t GNI_GetPtag(uint32_t device_id, uint32_t cookie, uint8_
 
 UGNI_PUBLIC gni_return_t GNI_GetNttGran(uint32_t device_id, uint32_t *ntt_gran)
 {
-	const struct control *c;
+	struct kgni_ioc_info info;
 	gni_return_t rc;
 
 	if (!ntt_gran)
 		return ugni_end(ugni_null(ntt_gran));
-	rc = control_get(device_id, &c);
+	rc = control_call(device_id, KGNI_IOC_INFO, &info, NULL);
 	/* No code is documented for a device that is not there. */
 	if (rc == GNI_RC_NO_MATCH)
 		rc = ugni_bad(GNI_RC_INVALID_PARAM, "there is no device %u", device_id);
 	if (rc == GNI_RC_SUCCESS)
-		*ntt_gran = c->info.ntt_gran;
+		*ntt_gran = info.ntt_gran;
 	return ugni_end(rc);
 }
 

@@ -502,6 +502,7 @@ void ugni_smsg_release(struct ugni_smsg *s);
 enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry);
 
 /* info.c */
+gni_return_t ugni_control_call(u32 device, unsigned long cmd, void *arg);
 void ugni_control_close_all(void);
 void ugni_control_forked(void);
 

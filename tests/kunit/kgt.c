@@ -93,7 +93,7 @@ static void kgt_device_free(struct kunit_resource *res)
 		KUNIT_EXPECT_EQ(d->test, kgt_locked_vm(), d->locked_vm);
 	}
 	kgt_devices[dev->id] = NULL;
-	xa_destroy(&dev->jobs);
+	kgni_device_jobs_exit(dev);
 	kfree(d);
 }
 

@@ -69,6 +69,9 @@ static void *msg;
 	X(GNI_GetJobResInfo, 0, 1, 0, (void *)text)				\
 	X(GNI_GetPtag, 64, 1, &tag)						\
 	X(GNI_GetNttGran, 64, &a)						\
+	X(GNI_ConfigureJob, 64, 1, 1, 1, NULL)					\
+	X(GNI_ConfigureNTT, 0, NULL, &a)					\
+	X(GNI_ConfigureNTTandJob, 64, 1, 1, 1, NULL, NULL, NULL)		\
 	X(GNI_SubscribeErrors, NONE, 0, 1, 0, (void *)&word)			\
 	X(GNI_ReleaseErrors, NONE)						\
 	X(GNI_GetErrorMask, NONE, &tag)						\

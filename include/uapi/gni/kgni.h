@@ -460,6 +460,77 @@ struct kgni_ioc_err_set {
 	__u32 old;
 };
 
+#define KGNI_NTT_ENTRIES	8192
+
+/**
+ * struct kgni_ntt_entry - one entry of the translation table
+ * @block: PE address that the first virtual one of the entry stands for, and so on
+ * @replacement: the same for the last @replaced ones of the entry
+ * @replaced: how many these are
+ */
+struct kgni_ntt_entry {
+	__u32 block;
+	__u32 replacement;
+	__u32 replaced;
+};
+
+/**
+ * struct kgni_ioc_ntt - KGNI_IOC_NTT_CONFIGURE: set or clear entries
+ * @entries: address of @count struct kgni_ntt_entry; 0 to clear entries
+ * @count: how many; ~0 and a @base of ~0 to clear all that no job uses
+ * @base: in: the first; ~0 for any that are free; out: the first
+ * @granularity: virtual PE addresses that an entry is for, 1 to 255; not looked
+ *	at to clear entries
+ */
+struct kgni_ioc_ntt {
+	__u64 entries;
+	__u32 count;
+	__u32 base;
+	__u32 granularity;
+	__u32 reserved;
+};
+
+/* A limit of struct kgni_ioc_job that stays as it is. */
+#define KGNI_JOB_KEEP		(-1)
+
+/* flags of struct kgni_ioc_job */
+#define KGNI_JOB_NTT		0x1	/* @ntt has entries for the job */
+#define KGNI_JOB_NTT_CLEAR	0x2	/* clear the job's entries when it ends */
+
+/**
+ * struct kgni_ioc_job - KGNI_IOC_JOB_CONFIGURE: tell the device about a job
+ * @job_id: its name
+ * @ptag: in: its protection tag, or 255 to choose one; out: the tag
+ * @cookie: its cookie
+ * @flags: KGNI_JOB_*
+ * @mdd_limit: registrations
+ * @ce_limit: bits of the collective engine channels; there are none
+ * @iommu_limit: N, for 2^N MiB in registrations
+ * @dla_limit: deadlock avoidance entries; there are none
+ * @fma_limit: FMA descriptors
+ * @bte_limit: RDMA posts on their way
+ * @cq_limit: completion queues
+ * @ntt_base: first entry of the translation table, with @ntt_size
+ * @ntt_size: how many entries, from an earlier call; 0 or less for none
+ * @ntt: as KGNI_IOC_NTT_CONFIGURE, with KGNI_JOB_NTT; not to clear entries
+ */
+struct kgni_ioc_job {
+	__u64 job_id;
+	__u32 ptag;
+	__u32 cookie;
+	__u32 flags;
+	__s32 mdd_limit;
+	__s32 ce_limit;
+	__s32 iommu_limit;
+	__s32 dla_limit;
+	__s32 fma_limit;
+	__s32 bte_limit;
+	__s32 cq_limit;
+	__s32 ntt_base;
+	__s32 ntt_size;
+	struct kgni_ioc_ntt ntt;
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -484,5 +555,7 @@ struct kgni_ioc_err_set {
 #define KGNI_IOC_ERR_RELEASE	_IOW(KGNI_IOC_MAGIC, 0x51, struct kgni_ioc_err_release)
 #define KGNI_IOC_ERR_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x52, struct kgni_ioc_err_wait)
 #define KGNI_IOC_ERR_SET	_IOWR(KGNI_IOC_MAGIC, 0x53, struct kgni_ioc_err_set)
+#define KGNI_IOC_JOB_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x60, struct kgni_ioc_job)
+#define KGNI_IOC_NTT_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x61, struct kgni_ioc_ntt)
 
 #endif /* _UAPI_GNI_KGNI_H */

@@ -19,7 +19,8 @@ static const struct {
 	{ KGNI_IOC_RES_INFO, 2 }, { KGNI_IOC_INFO, 1 }, { KGNI_IOC_POST_CHAIN, 12 },
 	{ KGNI_IOC_CQ_WAKE, 2 }, { KGNI_IOC_CQ_NOTIFY, 4 }, { KGNI_IOC_MDD_BLOCK, 3 },
 	{ KGNI_IOC_MEM_NEXT, 3 }, { KGNI_IOC_ERR_SUBSCRIBE, 3 }, { KGNI_IOC_ERR_RELEASE, 2 },
-	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 },
+	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 }, { KGNI_IOC_JOB_CONFIGURE, 2 },
+	{ KGNI_IOC_NTT_CONFIGURE, 1 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -49,6 +50,8 @@ union arg {
 	struct kgni_ioc_err_release err_release;
 	struct kgni_ioc_err_wait err_wait;
 	struct kgni_ioc_err_set err_set;
+	struct kgni_ioc_job job;
+	struct kgni_ioc_ntt ntt;
 };
 
 /* --- files --------------------------------------------------------------------- */
@@ -507,6 +510,15 @@ static void hurry(unsigned long cmd, union arg *arg)
 	switch (cmd) {
 	case KGNI_IOC_ATTACH:
 		arg->attach.modes &= ~GNI_CDM_MODE_ERR_ALL_KILL;
+		break;
+	case KGNI_IOC_JOB_CONFIGURE:
+		/* What root configures would stay after the round. */
+		if (!self.uid)
+			arg->job.ptag = 0;
+		break;
+	case KGNI_IOC_NTT_CONFIGURE:
+		if (!self.uid)
+			arg->ntt.count = 0;
 		break;
 	case KGNI_IOC_CQ_WAIT:
 		arg->cq_wait.timeout_ms = ms;

@@ -1287,6 +1287,67 @@ static const struct row row_err_release = {
 	.call = call_err_release, .has = COPIES,
 };
 
+/* --- jobs and their addresses ----------------------------------------------------- */
+
+static struct kgni_ntt_entry ntt_entry = { .block = 1 };
+static struct kgni_ioc_ntt ntt;
+static struct kgni_ioc_job job;
+
+static void prepare_ntt(void)
+{
+	ntt = (struct kgni_ioc_ntt){
+		.entries = (uint64_t)&ntt_entry, .count = 1, .base = ~0U, .granularity = 1,
+	};
+}
+
+static long call_ntt(void)
+{
+	return do_ioctl(fd, KGNI_IOC_NTT_CONFIGURE, &ntt);
+}
+
+static void undo_ntt(void)
+{
+	struct kgni_ioc_ntt clear = { .count = ~0U, .base = ~0U };
+
+	/* One that was set and could not be told of is none. */
+	is_u64(ntt.base, 0);
+	must_ioctl(fd, KGNI_IOC_NTT_CONFIGURE, &clear);
+}
+
+static const struct row row_ntt_configure = {
+	.name = "NTT_CONFIGURE", .setup = open_fd, .prepare = prepare_ntt, .call = call_ntt,
+	.undo = undo_ntt, .has = ALLOCATES,
+};
+
+static void prepare_job(void)
+{
+	memset(&job, 0xff, sizeof(job));
+	job.job_id = 1;
+	job.ptag = 77;
+	job.cookie = OTHER_COOKIE;
+	job.flags = 0;
+	job.ntt = (struct kgni_ioc_ntt){ 0 };
+}
+
+static long call_job(void)
+{
+	return do_ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job);
+}
+
+static void undo_job(void)
+{
+	struct kgni_ioc_attach a = { .ptag = 77, .cookie = OTHER_COOKIE };
+	int member = raw_open(0);
+
+	must_ioctl(member, KGNI_IOC_ATTACH, &a);
+	must(!close(member));
+}
+
+static const struct row row_job_configure = {
+	.name = "JOB_CONFIGURE", .setup = open_fd, .prepare = prepare_job, .call = call_job,
+	.undo = undo_job, .has = ALLOCATES,
+};
+
 /* --- tables -------------------------------------------------------------------- */
 
 #define ROWS(row)							\
@@ -1303,7 +1364,8 @@ static const struct row row_err_release = {
 	row(dgram_post) row(dgram_match) row(dgram_pending)		\
 	row(dgram_test) row(dgram_probe) row(dgram_orphan)		\
 	row(dgram_cancel) row(err_subscribe) row(err_wait)		\
-	row(err_set) row(err_release) row(lib_attach) row(lib_cq_create)		\
+	row(err_set) row(err_release) row(ntt_configure)		\
+	row(job_configure) row(lib_attach) row(lib_cq_create)		\
 	row(lib_register) row(lib_dgram) row(lib_put) row(lib_rdma)	\
 	row(lib_monitor)
 #define MODULE_ROWS(row)	row(load) row(unload)
