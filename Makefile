@@ -376,7 +376,9 @@ install-user: lib tools man
 install-module: module
 	$(Q)$(INSTALL) -d '$(DESTDIR)$(MODDIR)' '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)'
 	$(Q)$(call in_data,$(MODDIR)) '$(KMOD_DIR)/kgni.ko'
-	$(Q)$(call in_data,$(SRCDIR)/symvers/$(KVER)) '$(KMOD_DIR)/Module.symvers'
+	$(Q)sed 's|\t[^\t]*/kgni\t|\textra/kgni\t|' '$(KMOD_DIR)/Module.symvers' \
+		> '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)/Module.symvers'
+	$(Q)chmod 644 '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)/Module.symvers'
 	$(Q)$(if $(DESTDIR),,test ! -f '/lib/modules/$(KVER)/modules.order' || depmod '$(KVER)')
 
 # What DKMS builds from, and the headers that kernel clients build against.

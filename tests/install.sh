@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Installs into a folder of its own, builds the program of Documentation/ against
-# what is there and nothing else, and uninstalls. Prints TAP.
+# Installs into a folder of its own, builds the program of Documentation/ and the
+# module of tests/client/ against what is there and nothing else, and uninstalls.
+# Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -65,6 +66,44 @@ links_installed()
 	LD_LIBRARY_PATH=$tree$libdir ldd "$dest/hello-$1" | grep -F "$tree$libdir/libugni.so"
 }
 
+# Where a kernel client finds what it needs.
+kernel_src()
+{
+	local src
+
+	src=$(installed_pc --variable=kernelsrcdir cray-gni-headers)
+	printf '%s\n' "$tree${src#"$tree"}"
+}
+
+# build_client: a kernel module, from elsewhere too.
+build_client()
+{
+	local src
+
+	src=$(kernel_src)
+	cp -r tests/client "$dest/"
+	make -C "$(make_var KDIR)" M="$dest/client" GNI_CFLAGS="-I$src/include" \
+		KBUILD_EXTRA_SYMBOLS="$src/symvers/$(make_var KVER)/Module.symvers" modules
+}
+
+# It knows the versions of the symbols that it uses, and they are those of kgni.ko.
+client_has_versions()
+{
+	local src crc name used=0
+
+	src=$(kernel_src)
+	while read -r crc name; do
+		case $name in
+		gni_* | kgni_*)
+			grep -q "^$crc	$name	" "$src/symvers/$(make_var KVER)/Module.symvers" ||
+				return 1
+			used=$((used + 1))
+			;;
+		esac
+	done < <(/sbin/modprobe --dump-modversions "$dest/client/gni_hello.ko")
+	[ "$used" -ge 4 ]
+}
+
 all_headers()
 {
 	local header bad=0
@@ -124,6 +163,10 @@ run_checks()
 		check "it uses what was installed" links_installed "$package"
 		check "it runs" run_hello "$package"
 	done
+	if [ "${targets[*]}" = install ]; then
+		check "a kernel client builds" build_client
+		check "it has the versions of the symbols of kgni.ko" client_has_versions
+	fi
 	check "make uninstall" make uninstall DESTDIR="$tree"
 	check "and nothing is left" none ! -type d
 	echo "1..$number"
