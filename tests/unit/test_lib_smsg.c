@@ -898,6 +898,48 @@ static void test_gone(void **state)
 	}
 }
 
+/* RDMA posts on an endpoint that sends and receives, told of on a queue of their own. */
+static void *rdma_poster(void *arg)
+{
+	struct channel *c = arg;
+	gni_post_descriptor_t d = { .type = GNI_POST_RDMA_PUT, .length = 8 }, *done;
+	gni_cq_entry_t e;
+	int i;
+
+	ok(GNI_CqCreate(c->side.nic, 8, 0, GNI_CQ_BLOCKING, NULL, NULL, &d.src_cq_hndl));
+	d.cq_mode = GNI_CQMODE_GLOBAL_EVENT;
+	for (i = 0; i < 3000; i++) {
+		ok(GNI_PostRdma(c->side.ep, &d));
+		ok(GNI_CqWaitEvent(d.src_cq_hndl, 60000, &e));
+		ok(GNI_GetCompleted(d.src_cq_hndl, e, &done));
+		assert_ptr_equal(done, &d);
+	}
+	ok(GNI_CqDestroy(d.src_cq_hndl));
+	return NULL;
+}
+
+static void test_rdma_beside(void **state)
+{
+	struct channel a, b;
+	pthread_t thread[6];
+	int i;
+
+	(void)state;
+	connect_pair(&a, &b, 7, 64);
+	pthread_create(&thread[0], NULL, sender, &a);
+	pthread_create(&thread[1], NULL, sender, &b);
+	pthread_create(&thread[2], NULL, receiver, &a);
+	pthread_create(&thread[3], NULL, receiver, &b);
+	pthread_create(&thread[4], NULL, rdma_poster, &a);
+	pthread_create(&thread[5], NULL, rdma_poster, &b);
+	for (i = 0; i < 6; i++)
+		pthread_join(thread[i], NULL);
+	ok(GNI_EpUnbind(a.side.ep));
+	ok(GNI_EpUnbind(b.side.ep));
+	channel_end(&a);
+	channel_end(&b);
+}
+
 /* Four threads as above, and ways that fail. */
 static void test_lossy_threads(void **state)
 {
@@ -970,6 +1012,7 @@ int main(void)
 		cmocka_unit_test(test_refused_again),
 		cmocka_unit_test(test_waiters),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_rdma_beside),
 		cmocka_unit_test(test_lossy_threads),
 		cmocka_unit_test(test_settings),
 	};
