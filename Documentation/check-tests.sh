@@ -113,7 +113,12 @@ returns_complete()
 		sed 's/^/no row for /'
 }
 
-# Programs, or what they have in common, make the call; nth does without the library.
+# Does a program, or what they have in common, make a call; nth does without the library.
+calls()
+{
+	[ "$1" = nth ] || grep -qF "GNI_$2" "$progs/$1.c" "$progs"/common*.c
+}
+
 returns_programs()
 {
 	local call code where prog
@@ -123,13 +128,13 @@ returns_programs()
 		never:*) continue ;;
 		*", by "*) where=${where%%, by *} ;;
 		esac
-		for prog in ${where//,/ }; do
+		while read -r prog _; do
 			if [ ! -e "$progs/$prog.c" ]; then
 				echo "$call $code: there is no program $prog"
-			elif [ "$prog" != nth ] && ! grep -qF "GNI_$call" "$progs/$prog.c" "$progs"/common*.c; then
+			elif ! calls "$prog" "$call"; then
 				echo "$call $code: $prog does not call it"
 			fi
-		done
+		done <<<"${where//, /$'\n'}"
 	done < <(returned)
 }
 
