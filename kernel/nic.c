@@ -4,6 +4,7 @@
  */
 #include <linux/cred.h>
 #include <linux/pid.h>
+#include <linux/ratelimit.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 
@@ -206,6 +207,11 @@ void kgni_nic_release(struct kgni_nic *nic)
 	kgni_nic_free(nic);
 }
 
+/* A user may have processes ended as often as he likes: that is no warning. */
+static struct ratelimit_state kgni_kill_told =
+	RATELIMIT_STATE_INIT_FLAGS("kgni_nic_kill", DEFAULT_RATELIMIT_INTERVAL,
+				   DEFAULT_RATELIMIT_BURST, RATELIMIT_MSG_ON_RELEASE);
+
 /**
  * kgni_nic_kill - end the process that attached, for an error
  * @nic: its attachment
@@ -222,7 +228,8 @@ void kgni_nic_kill(const struct kgni_nic *nic, u16 code)
 
 	if (!nic->owner)
 		return;
-	dev_info_ratelimited(&nic->dev->dev, "process %d is ended for error 0x%x\n",
-			     pid_nr(nic->owner), code);
+	if (__ratelimit(&kgni_kill_told))
+		dev_info(&nic->dev->dev, "process %d is ended for error 0x%x\n",
+			 pid_nr(nic->owner), code);
 	kill_pid_usb_asyncio(SIGKILL, 0, none, nic->owner, nic->cred);
 }
