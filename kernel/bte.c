@@ -44,8 +44,11 @@ static bool kgni_bte_fences(const struct kgni_bte_req *req)
 	return req->xfer.arg.rdma_mode & KGNI_RDMA_FENCE;
 }
 
+/* The events of a request have come, or will not. */
 static void kgni_bte_free(struct kgni_nic *nic, struct kgni_bte_req *req)
 {
+	if (req->xfer.src_cq)
+		atomic_dec_return_release(&req->xfer.src_cq->owed);	/* see kgni_cq_owed() */
 	kgni_xfer_release(&req->xfer);
 	kmem_cache_free(kgni_bte_cache, req);
 	kgni_res_uncharge(nic->job, KGNI_RES_BTE);
@@ -251,6 +254,8 @@ long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
 		goto uncharge;
 	req->xfer = *x;
 	req->done = 0;
+	if (x->src_cq)
+		atomic_inc(&x->src_cq->owed);
 	spin_lock_bh(&nic->bte.lock);
 	list_add_tail(&req->node, &nic->bte.pending);
 	kgni_bte_dispatch(nic);

@@ -362,6 +362,24 @@ long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg)
 	return GNI_RC_SUCCESS;
 }
 
+/* KGNI_IOC_CQ_OWED. With nothing owed, the events of all that was posted came, or were lost. */
+long kgni_cq_owed(struct kgni_nic *nic, const struct kgni_ioc_cq_owed *arg)
+{
+	struct kgni_cq *cq;
+	bool owed;
+
+	if (arg->reserved)
+		return -EINVAL;
+	cq = kgni_cq_find(nic, arg->id);
+	if (!cq) {
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+		return GNI_RC_INVALID_PARAM;
+	}
+	owed = atomic_read_acquire(&cq->owed);		/* pairs with kgni_bte_free() */
+	kgni_cq_put(cq);
+	return owed ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
+}
+
 /* KGNI_IOC_CQ_NOTIFY. */
 long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg)
 {

@@ -180,6 +180,11 @@ static long kgni_do_cq_wake(struct kgni_file *f, void *arg)
 	return kgni_cq_wake(f->nic, arg);
 }
 
+static long kgni_do_cq_owed(struct kgni_file *f, void *arg)
+{
+	return kgni_cq_owed(f->nic, arg);
+}
+
 static long kgni_do_cq_notify(struct kgni_file *f, void *arg)
 {
 	return kgni_cq_set_notify(f->nic, arg);
@@ -351,6 +356,7 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_MDD_BLOCK, kgni_do_mdd_block, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_MEM_NEXT, kgni_do_mem_next, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_NOTIFY, kgni_do_cq_notify, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CQ_OWED, kgni_do_cq_owed, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC, kgni_end_cq_create },
 	{ KGNI_IOC_CQ_DESTROY, kgni_do_cq_destroy, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_INFO, kgni_info },
@@ -376,6 +382,7 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_cq_wait cq_wait;
 	struct kgni_ioc_cq_wake cq_wake;
 	struct kgni_ioc_cq_notify cq_notify;
+	struct kgni_ioc_cq_owed cq_owed;
 	struct kgni_ioc_mdd_block mdd_block;
 	struct kgni_ioc_mem_next mem_next;
 	struct kgni_ioc_mem_register mem_register;

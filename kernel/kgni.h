@@ -342,6 +342,7 @@ struct kgni_file {
  * @delay: events that may wait before a sleeper is woken
  * @mode: GNI_CQ_* bits
  * @dead: destroyed by its owner
+ * @owed: queued posts that will tell it of their end
  * @maps: mappings of the ring
  * @pages: memory of the ring
  * @npages: how many
@@ -362,6 +363,7 @@ struct kgni_cq {
 	u32 delay;
 	u32 mode;
 	bool dead;
+	atomic_t owed;
 	atomic_t maps;
 	struct page **pages;
 	unsigned int npages;
@@ -655,6 +657,7 @@ void kgni_cq_destroy_kernel(struct kgni_nic *nic, struct kgni_cq *cq);
 void kgni_cq_exit(void);
 bool kgni_cq_push(struct kgni_cq *cq, u64 entry);
 long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg);
+long kgni_cq_owed(struct kgni_nic *nic, const struct kgni_ioc_cq_owed *arg);
 long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg);
 int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma);
 long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);

@@ -107,29 +107,59 @@ bool ugni_cq_ready(const struct gni_cq *cq)
 	return cq->ring.ring && nic && !ugni_away(nic) && kgni_ring_ready(&cq->ring);
 }
 
+/* Were events lost, and is nothing here or inside the driver that could be one of them? */
+static bool cq_drained(const struct gni_cq *cq)
+{
+	return cq->lost && !__atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) &&
+	       !ugni_cq_ready(cq);
+}
+
+/* Likewise for posts that the driver carries out later. */
+static bool cq_settled(const struct gni_cq *cq)
+{
+	struct kgni_ioc_cq_owed arg = { .id = cq->id };
+
+	return ugni_nic_call(cq->nic, KGNI_IOC_CQ_OWED, &arg) == GNI_RC_SUCCESS &&
+	       cq_drained(cq);
+}
+
+/* Must a request of a drained queue wait for more? @asked, @settled: of cq_settled() */
+static bool req_waits(const struct gni_cq *cq, const struct ugni_req *r, bool *asked,
+		      bool *settled)
+{
+	/* It may be the first of two events; the message may not be there. */
+	if (r->seen || (r->smsg && r->ep && (r->async || r->copy)))
+		return true;
+	if (r->async && !*asked) {
+		*asked = true;
+		*settled = cq_settled(cq);
+	}
+	return r->async && !*settled;
+}
+
 /*
  * Events lost to an overrun leave requests that nobody would end. Once the
- * queue was drained and no post is inside the driver, those that the driver
- * carried out at once, and whose event is not with the program, are of that
- * kind. The program has its descriptors back by the overrun itself.
+ * queue was drained, those that are carried out, and whose event is not with the
+ * program, are of that kind. The program has its descriptors back by the overrun
+ * itself.
  */
 static void reap_lost(struct gni_cq *cq)
 {
+	bool asked = false, settled = false, left = false;
 	struct ugni_req *r;
 	u32 i;
 
-	if (!cq->lost || __atomic_load_n(&cq->posting, __ATOMIC_ACQUIRE) ||
-	    ugni_cq_ready(cq))
+	if (!cq_drained(cq))
 		return;
-	core_store(&cq->lost, false);
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
-		if (!r->live || r->async)
+		if (!r->live)
 			continue;
-		if (r->seen)
-			core_store(&cq->lost, true);	/* it may be the first of two events */
+		if (req_waits(cq, r, &asked, &settled))
+			left = true;
 		else
 			req_end(cq, r, i);
 	}
+	core_store(&cq->lost, left);
 }
 
 /* Count a request more, unless there are too many. */
@@ -477,6 +507,51 @@ static gni_return_t message_done(struct gni_cq *cq, struct gni_ep *ep, gni_cq_en
 	return entry_rc(*entry);
 }
 
+/*
+ * A message that may have to be sent again, and whose event was lost: it is taken for
+ * one that failed. Return: its endpoint; NULL if there is none.
+ */
+static struct gni_ep *lost_message(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	struct ugni_req *r;
+	u32 i;
+
+	for (i = 0; cq_drained(cq) && (r = ugni_req_at(&cq->reqs, i)); i++) {
+		if (!r->live || !r->copy || r->async || !r->ep)
+			continue;
+		r->async = true;	/* as in again_ep() */
+		*entry = kgni_cqe_done(kgni_cqe_smsg(0, ugni_req_tid(r, i), KGNI_CQE_SMSG),
+				       KGNI_CQE_FMA, KGNI_ST_LINK);
+		return r->ep;
+	}
+	return NULL;
+}
+
+/*
+ * Find out what became of transactions whose events were lost, with no lock held.
+ * Messages that did not arrive are sent again, and have another event.
+ */
+static void cq_recover(gni_cq_handle_t cq_hndl)
+{
+	gni_cq_entry_t entry;
+	struct gni_cq *cq;
+	struct gni_ep *ep;
+	int i;
+
+	for (i = 0; i < AGAIN_MAX; i++) {
+		cq = ugni_lock(&ugni_cqs, cq_hndl);
+		if (!cq)
+			return;
+		ep = lost_message(cq, &entry);
+		if (!ep)
+			reap_lost(cq);
+		ugni_unlock(cq);
+		if (!ep)
+			return;
+		message_done(cq, ep, &entry);
+	}
+}
+
 /* Take one entry; @again: out: it was of a message that was sent again. */
 static gni_return_t cq_take(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry, bool *again)
 {
@@ -528,7 +603,7 @@ UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 	if (ugni_cq_ready(cq))
 		return ugni_end(cq_pop(cq_hndl, event_data));
 	if (core_load(&cq->lost))
-		ugni_cq_settle(cq);
+		cq_recover(cq_hndl);
 	return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
 }
 
@@ -680,6 +755,15 @@ static gni_return_t pop_uncancelled(gni_cq_handle_t hndl, gni_cq_entry_t *entry)
 	return rc;
 }
 
+static void recover_uncancelled(gni_cq_handle_t hndl)
+{
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	cq_recover(hndl);
+	pthread_setcancelstate(state, NULL);
+}
+
 /* Look once: the answer, or GNI_RC_NOT_DONE. */
 static gni_return_t wait_look(struct cq_wait *w)
 {
@@ -691,6 +775,8 @@ static gni_return_t wait_look(struct cq_wait *w)
 		cq = ugni_cq(w->hndls[i]);
 		if (!cq)
 			return ugni_no("queue", w->hndls[i]);
+		if (!ugni_cq_ready(cq) && core_load(&cq->lost))
+			recover_uncancelled(w->hndls[i]);
 		if (!ugni_cq_ready(cq))
 			continue;
 		rc = w->event ? pop_uncancelled(w->hndls[i], w->event) : GNI_RC_SUCCESS;

@@ -98,10 +98,17 @@ static void ep_other_cqs(struct gni_ep *ep,
 			forget(cq, ep);
 }
 
+static void settle_other(struct gni_cq *cq, struct gni_ep *ep)
+{
+	(void)ep;
+	ugni_cq_settle(cq);
+}
+
 static gni_return_t ep_idle(struct gni_ep *ep)
 {
 	if (ep_busy(ep) && ep->cq)
 		ugni_cq_settle(ep->cq);
+	ep_other_cqs(ep, settle_other);
 	if (!ep_busy(ep))
 		return GNI_RC_SUCCESS;
 	return ugni_bad(GNI_RC_NOT_DONE, "%u transactions of the endpoint are under way",

@@ -24,6 +24,12 @@ static u32 req_tid(u32 index, u16 gen, bool smsg)
 	return (index | (u32)gen << UGNI_REQ_INDEX_BITS) & tid_mask(smsg);
 }
 
+/* The transaction id of the request with an index. */
+u32 ugni_req_tid(const struct ugni_req *r, u32 index)
+{
+	return req_tid(index, r->gen, r->smsg);
+}
+
 static u32 tid_index(u32 tid)
 {
 	return tid & (UGNI_REQ_MAX - 1);

@@ -274,6 +274,7 @@ void ugni_reqs_init(struct ugni_reqs *t);
 void ugni_reqs_destroy(struct ugni_reqs *t);
 struct ugni_req *ugni_req_at(const struct ugni_reqs *t, u32 index);
 gni_return_t ugni_req_get(struct ugni_reqs *t, bool smsg, struct ugni_req **req, u32 *tid);
+u32 ugni_req_tid(const struct ugni_req *r, u32 index);
 struct ugni_req *ugni_req_find(const struct ugni_reqs *t, u32 tid, bool smsg);
 void ugni_req_put(struct ugni_reqs *t, u32 index);
 

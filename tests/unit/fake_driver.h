@@ -41,6 +41,7 @@ static struct {
 	bool post_silent;		/* accept, deliver no event yet */
 	u32 post_status;		/* how transactions end */
 	int wait_answer;		/* if not 0, for every wait */
+	bool owed;			/* posts are under way */
 	unsigned int calls;
 	unsigned int waits;
 	struct kgni_ioc_post last;
@@ -333,6 +334,8 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 		return fake_post_chain(arg);
 	case KGNI_IOC_CQ_NOTIFY:
 		return fake_cq_notify(arg);
+	case KGNI_IOC_CQ_OWED:
+		return fake.owed ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
 	case KGNI_IOC_CQ_WAKE:
 		fake.wakes++;
 		return GNI_RC_SUCCESS;

@@ -277,6 +277,7 @@ static void test_overrun_keeps(void **state)
 	b = a;
 	b.type = GNI_POST_RDMA_PUT;
 	fake.post_silent = true;
+	fake.owed = true;
 	ok(GNI_PostRdma(s.ep, &b));
 	late = kgni_cqe_done(fake.last.src_event, KGNI_CQE_BTE, 0);
 	fake.post_silent = false;
@@ -293,9 +294,44 @@ static void test_overrun_keeps(void **state)
 	assert_ptr_equal(d, &a);
 	assert_int_equal(GNI_EpUnbind(s.ep), GNI_RC_NOT_DONE);
 	fake_push(id, late);
+	fake.owed = false;
+	assert_int_equal(GNI_EpUnbind(s.ep), GNI_RC_NOT_DONE);
 	ok(GNI_CqGetEvent(s.cq, &late));
 	ok(GNI_GetCompleted(s.cq, late, &d));
 	assert_ptr_equal(d, &b);
+	ok(GNI_EpUnbind(s.ep));
+	fake_side_end(&s);
+}
+
+/* RDMA is given up when the driver has no more of it under way, on any queue. */
+static void test_overrun_rdma(void **state)
+{
+	gni_post_descriptor_t a, b;
+	gni_cq_handle_t other;
+	gni_cq_entry_t e;
+	u64 to, from = 1;
+	struct fake_side s;
+
+	(void)state;
+	fake_side(&s, 0, 4);
+	ok(GNI_CqCreate(s.nic, 4, 0, GNI_CQ_NOBLOCK, NULL, NULL, &other));
+	a = put(&to, &from, 8, GNI_CQMODE_GLOBAL_EVENT);
+	a.type = GNI_POST_RDMA_PUT;
+	b = a;
+	b.src_cq_hndl = other;
+	while (fake_push(cq_id(s.cq), kgni_cqe_remote(1, 1, 0)))
+		;
+	while (fake_push(cq_id(other), kgni_cqe_remote(1, 1, 0)))
+		;
+	ok(GNI_PostRdma(s.ep, &a));
+	ok(GNI_PostRdma(s.ep, &b));
+	fake.owed = true;
+	while (GNI_CqGetEvent(s.cq, &e) != GNI_RC_NOT_DONE)
+		;
+	while (GNI_CqGetEvent(other, &e) != GNI_RC_NOT_DONE)
+		;
+	assert_int_equal(GNI_EpIdle(s.ep), GNI_RC_NOT_DONE);
+	fake.owed = false;
 	ok(GNI_EpUnbind(s.ep));
 	fake_side_end(&s);
 }
@@ -549,6 +585,7 @@ int main(void)
 		cmocka_unit_test(test_limit),
 		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_overrun_keeps),
+		cmocka_unit_test(test_overrun_rdma),
 		cmocka_unit_test(test_handler),
 		cmocka_unit_test(test_unmanaged),
 		cmocka_unit_test(test_ep_gone),

@@ -709,6 +709,37 @@ static void test_credits_lost(void **state)
 	assert_int_equal(events, 12);
 }
 
+/* Their events find no room: one message is not there, the others are. */
+static void test_events_lost(void **state)
+{
+	struct channel a, b;
+	u32 i, events = 0;
+	gni_cq_entry_t e;
+
+	(void)state;
+	connect_pair(&a, &b, 4, 64);
+	break_link(fail_message, 0);
+	fail_how = FAKE_LOST;
+	fail_which = 1;
+	while (fake_push(a.side.cq->id, kgni_cqe_remote(1, 1, 0)))
+		;
+	for (i = 0; i < 3; i++)
+		ok(send_number(&a, i));
+	assert_int_equal(GNI_CqGetEvent(a.side.cq, &e), GNI_RC_ERROR_RESOURCE);
+	while (GNI_CqGetEvent(a.side.cq, &e) == GNI_RC_SUCCESS)
+		assert_int_equal(GNI_CQ_GET_SOURCE(e), KGNI_CQE_REMOTE);
+	/* Put once more, which has an event. */
+	assert_int_equal(link_puts, 4);
+	drain_sent(&a, &events);
+	assert_int_equal(events, 1);
+	assert_int_equal(link_puts, 4);
+	for (i = 0; i < 3; i++)
+		expect_number(&b, i);
+	ok(GNI_EpUnbind(a.side.ep));
+	channel_end(&a);
+	channel_end(&b);
+}
+
 /* Given up after so many tries, and told with the message's own event. */
 static void test_given_up(void **state)
 {
@@ -1007,6 +1038,7 @@ int main(void)
 		cmocka_unit_test(test_announced),
 		cmocka_unit_test(test_slot_reused),
 		cmocka_unit_test(test_credits_lost),
+		cmocka_unit_test(test_events_lost),
 		cmocka_unit_test(test_given_up),
 		cmocka_unit_test(test_counted),
 		cmocka_unit_test(test_refused_again),

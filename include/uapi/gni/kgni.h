@@ -157,6 +157,12 @@ struct kgni_ioc_cq_notify {
 	__s32 fd;
 };
 
+/* KGNI_IOC_CQ_OWED: do block transfers under way still owe the queue events? */
+struct kgni_ioc_cq_owed {
+	__u32 id;
+	__u32 reserved;
+};
+
 #define KGNI_CQ_WAIT_MAX	1024
 
 /**
@@ -541,6 +547,7 @@ struct kgni_ioc_job {
 #define KGNI_IOC_CQ_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x12, struct kgni_ioc_cq_wait)
 #define KGNI_IOC_CQ_WAKE	_IOW(KGNI_IOC_MAGIC, 0x13, struct kgni_ioc_cq_wake)
 #define KGNI_IOC_CQ_NOTIFY	_IOW(KGNI_IOC_MAGIC, 0x14, struct kgni_ioc_cq_notify)
+#define KGNI_IOC_CQ_OWED	_IOW(KGNI_IOC_MAGIC, 0x15, struct kgni_ioc_cq_owed)
 #define KGNI_IOC_MEM_REGISTER	_IOWR(KGNI_IOC_MAGIC, 0x20, struct kgni_ioc_mem_register)
 #define KGNI_IOC_MEM_DEREGISTER	_IOW(KGNI_IOC_MAGIC, 0x21, struct kgni_ioc_mem_deregister)
 #define KGNI_IOC_MDD_BLOCK	_IOW(KGNI_IOC_MAGIC, 0x22, struct kgni_ioc_mdd_block)

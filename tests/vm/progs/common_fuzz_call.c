@@ -21,6 +21,7 @@ static const struct {
 	{ KGNI_IOC_MEM_NEXT, 3 }, { KGNI_IOC_ERR_SUBSCRIBE, 3 }, { KGNI_IOC_ERR_RELEASE, 2 },
 	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 }, { KGNI_IOC_JOB_CONFIGURE, 2 },
 	{ KGNI_IOC_NTT_CONFIGURE, 1 },
+	{ KGNI_IOC_CQ_OWED, 2 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -36,6 +37,7 @@ union arg {
 	struct kgni_ioc_cq_wait cq_wait;
 	struct kgni_ioc_cq_wake cq_wake;
 	struct kgni_ioc_cq_notify cq_notify;
+	struct kgni_ioc_cq_owed cq_owed;
 	struct kgni_ioc_mdd_block mdd_block;
 	struct kgni_ioc_mem_next mem_next;
 	struct kgni_ioc_post_chain chain;
@@ -428,6 +430,9 @@ static void fill_other(union arg *arg, unsigned long cmd)
 		break;
 	case KGNI_IOC_CQ_WAKE:
 		arg->cq_wake.id = mostly(4);
+		break;
+	case KGNI_IOC_CQ_OWED:
+		arg->cq_owed.id = mostly(4);
 		break;
 	case KGNI_IOC_CQ_NOTIFY:
 		arg->cq_notify.id = mostly(4);

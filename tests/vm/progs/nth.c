@@ -350,6 +350,18 @@ static const struct row row_cq_wake = {
 	.name = "CQ_WAKE", .setup = setup_wait, .call = call_wake, .has = COPIES,
 };
 
+static struct kgni_ioc_cq_owed owed;
+
+static long call_owed(void)
+{
+	owed.id = cq.id;
+	return do_ioctl(fd, KGNI_IOC_CQ_OWED, &owed);
+}
+
+static const struct row row_cq_owed = {
+	.name = "CQ_OWED", .setup = setup_wait, .call = call_owed, .has = COPIES,
+};
+
 /* --- registrations ------------------------------------------------------------- */
 
 static struct kgni_ioc_mem_register reg;
@@ -1357,8 +1369,8 @@ static const struct row row_job_configure = {
 	row(munmap) row(touch) row(register) row(register_fresh)	\
 	row(register_read_only) row(register_segments)			\
 	row(register_update) row(register_clone) row(mem_next)		\
-	row(mdd_block) row(cq_notify) row(cq_wake) row(chain)		\
-	row(deregister) row(put_small) row(put)	\
+	row(mdd_block) row(cq_notify) row(cq_wake) row(cq_owed)		\
+	row(chain) row(deregister) row(put_small) row(put)		\
 	row(put_large) row(flag) row(get) row(amo) row(cqwrite)		\
 	row(rdma_put_small) row(rdma_put) row(rdma_get)			\
 	row(dgram_post) row(dgram_match) row(dgram_pending)		\

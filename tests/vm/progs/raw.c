@@ -23,6 +23,7 @@ static const struct {
 	{ KGNI_IOC_DGRAM_POST, true }, { KGNI_IOC_DGRAM_TEST, true },
 	{ KGNI_IOC_DGRAM_PROBE, true }, { KGNI_IOC_DGRAM_CANCEL, true },
 	{ KGNI_IOC_CQ_WAKE, true }, { KGNI_IOC_CQ_NOTIFY, true },
+	{ KGNI_IOC_CQ_OWED, true },
 	{ KGNI_IOC_MDD_BLOCK, true }, { KGNI_IOC_MEM_NEXT, true },
 	{ KGNI_IOC_POST_CHAIN, true },
 	{ KGNI_IOC_ERR_SUBSCRIBE, false }, { KGNI_IOC_ERR_RELEASE, false },
@@ -182,6 +183,7 @@ static void test_reserved(void)
 	struct kgni_ioc_cq_create cq = { .entries = 16, .reserved = 1 };
 	struct kgni_ioc_cq_destroy destroy = { .id = 1, .reserved = 1 };
 	struct kgni_ioc_cq_wake wake = { .id = 1, .reserved = 1 };
+	struct kgni_ioc_cq_owed owed = { .id = 1, .reserved = 1 };
 	struct kgni_ioc_mdd_block block = { .entries = 1, .reserved = 1 };
 	struct kgni_ioc_post_chain chain = { .count = 1, .reserved = 1 };
 	struct kgni_ioc_res res = { .scope = KGNI_RES_DEVICE, .type = GNI_DEV_RES_CQ };
@@ -199,6 +201,9 @@ static void test_reserved(void)
 	fails_with(ioctl(fd, KGNI_IOC_CQ_CREATE, &cq), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_CQ_DESTROY, &destroy), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_CQ_WAKE, &wake), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_CQ_OWED, &owed), EINVAL);
+	owed.reserved = 0;
+	is_u64(ioctl(fd, KGNI_IOC_CQ_OWED, &owed), GNI_RC_INVALID_PARAM, "no such queue");
 	fails_with(ioctl(fd, KGNI_IOC_MDD_BLOCK, &block), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_POST_CHAIN, &chain), EINVAL);
 	res.reserved = 1;

@@ -554,6 +554,55 @@ static void test_wrong_read_only(void)
 	ok(all_bytes(b.local, MB, 0));
 }
 
+/* --- events that find no room -------------------------------------------------- */
+
+#define CROWD	3
+
+/* Take and complete what is there. */
+static void take_all(gni_cq_handle_t cq)
+{
+	gni_post_descriptor_t *d;
+	gni_cq_entry_t e = 0;
+
+	while (GNI_CqGetEvent(cq, &e) != GNI_RC_NOT_DONE)
+		GNI_GetCompleted(cq, e, &d);
+}
+
+static bool unbinds(gni_ep_handle_t ep, gni_cq_handle_t *cq)
+{
+	take_all(cq[0]);
+	take_all(cq[1]);
+	return GNI_EpUnbind(ep) == GNI_RC_SUCCESS;
+}
+
+/* Lost to an overrun: of the endpoints' own queue, and of one that posts name. */
+static void test_overrun(void)
+{
+	gni_post_descriptor_t d[CROWD][8];
+	gni_ep_handle_t ep[CROWD];
+	gni_cq_handle_t cq[2];
+	struct rdma b;
+	int i, j;
+
+	rdma_open(&b, SELF, 2 * MB);
+	cq[0] = cq_open(&b.t.n, 4, 0);
+	cq[1] = cq_open(&b.t.n, 4, 0);
+	for (i = 0; i < CROWD; i++) {
+		must_do(GNI_EpCreate(b.t.n.h, cq[0], &ep[i]));
+		must_do(GNI_EpBind(ep[i], b.t.n.pe, BIND_ID));
+		for (j = 0; j < 8; j++) {
+			desc_rdma(&b, &d[i][j], GNI_POST_RDMA_PUT, 0, MB, MB);
+			d[i][j].src_cq_hndl = cq[j / 4];
+			must_do(GNI_PostRdma(ep[i], &d[i][j]));
+		}
+		is_rc(GNI_EpUnbind(ep[i]), GNI_RC_NOT_DONE);
+	}
+	for (i = 0; i < 2; i++)
+		ok(wait_for(GNI_CqTestEvent(cq[i]) == GNI_RC_ERROR_RESOURCE), "queue %d", i);
+	for (i = 0; i < CROWD; i++)
+		ok(wait_for(unbinds(ep[i], cq)), "endpoint %d", i);
+}
+
 /* --- things that go away in flight --------------------------------------------- */
 
 #define FLIGHT	16
@@ -725,6 +774,7 @@ static const struct test tests[] = {
 	CASE("refused posts", test_refused),
 	CASES("errors at the target", test_wrong),
 	CASE("read-only target", test_wrong_read_only),
+	CASE("events that find no room", test_overrun),
 	CASES("target deregistered in flight", test_deregister_target),
 	CASE("local side deregistered in flight", test_deregister_local),
 	CASE("peer killed in flight, one NIC", test_peer_dies_here),

@@ -301,6 +301,40 @@ static void test_same_nic(void)
 	losses(0, 0);
 }
 
+/* The queue has no room for the event that tells of the failure: the message arrives still. */
+static void test_event_lost(void)
+{
+	gni_post_descriptor_t d;
+	gni_cq_entry_t ev = 0;
+	struct end a, b;
+	gni_ep_handle_t ep;
+	gni_return_t rc;
+	void *msg;
+	int i;
+
+	pair_open(&a, &b, 1, RETRANS);
+	must_do(GNI_EpCreate(a.n.h, a.cq[0], &ep));
+	must_do(GNI_EpBind(ep, a.n.pe, IDS));
+	desc_init(&d, GNI_POST_FMA_PUT, GLOBAL);
+	d.remote_mem_hndl = a.attr.mem_hndl;
+	d.remote_addr = (uintptr_t)a.attr.msg_buffer;
+	d.length = 0;
+	for (i = 0; i < 256; i++)
+		must_do(GNI_PostFma(ep, &d));
+	losses(100, 0);
+	must_do(GNI_SmsgSend(a.ep, "x", 1, NULL, 0, 7));
+	losses(0, 0);
+	is_rc(GNI_CqGetEvent(a.cq[0], &ev), GNI_RC_ERROR_RESOURCE);
+	for (i = 0; (rc = GNI_CqGetEvent(a.cq[0], &ev)) == GNI_RC_SUCCESS; i++)
+		is_u64(gni_cq_get_type(ev), GNI_CQ_EVENT_TYPE_POST);
+	is_u64(i, 256);
+	is_rc(rc, GNI_RC_NOT_DONE);
+	is_rc(GNI_CqGetEvent(a.cq[0], &ev), GNI_RC_SUCCESS, "it was sent again");
+	is_u64(gni_cq_get_msg_id(ev), 7);
+	is_rc(GNI_SmsgGetNext(b.ep, &msg), GNI_RC_SUCCESS);
+	is_rc(GNI_EpUnbind(a.ep), GNI_RC_SUCCESS);
+}
+
 /* The endpoint, or the process, goes while a message is to be sent again. */
 static void test_gone(void)
 {
@@ -373,6 +407,7 @@ static const struct test tests[] = {
 	CASE("given up", test_exhausted),
 	CASE("mailboxes that send nothing again", test_plain_mailbox),
 	CASE("on one NIC", test_same_nic),
+	CASE("the event is lost, too", test_event_lost),
 	CASE("gone", test_gone),
 	CASE("posts", test_posts),
 	CASE("few credits", test_few_credits, 120),
