@@ -23,6 +23,8 @@
 #define KGNI_BTE_SLICE		(4 * KGNI_CHUNK)
 /* The largest post that its poster carries out itself, bytes. */
 #define KGNI_BTE_INLINE		4096
+/* How many requests are started before others may have the lock. */
+#define KGNI_BTE_BATCH		64
 
 /**
  * struct kgni_bte_req - a queued RDMA post
@@ -77,19 +79,36 @@ static void kgni_bte_start(struct kgni_nic *nic, struct kgni_bte_req *req)
 	queue_work(kgni_bte_wq, &chan->work);
 }
 
-/* Start what may start now. bte->lock is held. */
-static void kgni_bte_dispatch(struct kgni_nic *nic)
+/* Start some of what may start now. bte->lock is held. Return: true if there is more. */
+static bool kgni_bte_start_some(struct kgni_nic *nic)
 {
 	struct kgni_bte *bte = &nic->bte;
 	struct kgni_bte_req *req;
+	unsigned int n = 0;
 
-	while (!bte->fenced) {
+	while (!bte->fenced && !bte->dying) {
 		req = list_first_entry_or_null(&bte->pending, struct kgni_bte_req, node);
 		if (!req || (kgni_bte_fences(req) && bte->inflight))
 			break;
+		if (n++ == KGNI_BTE_BATCH)
+			return true;
 		list_del(&req->node);
 		kgni_bte_start(nic, req);
 	}
+	return false;
+}
+
+/* Start the rest of it. */
+static void kgni_bte_start_rest(struct kgni_nic *nic)
+{
+	bool more;
+
+	do {
+		cond_resched();
+		spin_lock_bh(&nic->bte.lock);
+		more = kgni_bte_start_some(nic);
+		spin_unlock_bh(&nic->bte.lock);
+	} while (more);
 }
 
 static enum kgni_cqe_status kgni_bte_chunk(struct kgni_xfer *x, u64 done, size_t n)
@@ -132,14 +151,16 @@ static u64 kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x, u64 done, u64
 static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
 {
 	struct kgni_bte *bte = &nic->bte;
+	bool more;
 
 	spin_lock_bh(&bte->lock);
 	bte->inflight--;
 	if (fenced)
 		bte->fenced = false;
-	if (!bte->dying)
-		kgni_bte_dispatch(nic);
+	more = kgni_bte_start_some(nic);
 	spin_unlock_bh(&bte->lock);
+	if (more)
+		kgni_bte_start_rest(nic);
 }
 
 /* The oldest request of a channel; it stays in the queue until it is done. */
@@ -211,7 +232,7 @@ static bool kgni_bte_claim(struct kgni_bte *bte)
 	bool idle;
 
 	spin_lock_bh(&bte->lock);
-	idle = !bte->inflight;
+	idle = !bte->inflight && list_empty(&bte->pending);
 	if (idle) {
 		bte->inflight++;
 		bte->fenced = true;
@@ -258,7 +279,8 @@ long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
 		atomic_inc(&x->src_cq->owed);
 	spin_lock_bh(&nic->bte.lock);
 	list_add_tail(&req->node, &nic->bte.pending);
-	kgni_bte_dispatch(nic);
+	/* Whoever made it possible to start more than that is at it. */
+	kgni_bte_start_some(nic);
 	spin_unlock_bh(&nic->bte.lock);
 	return GNI_RC_SUCCESS;
 
@@ -312,8 +334,10 @@ void kgni_bte_release(struct kgni_nic *nic)
 	list_splice_init(&bte->pending, &dropped);
 	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
 		list_splice_tail_init(&bte->chan[i].queue, &dropped);
-	list_for_each_entry_safe(req, next, &dropped, node)
+	list_for_each_entry_safe(req, next, &dropped, node) {
 		kgni_bte_free(nic, req);
+		cond_resched();
+	}
 }
 
 /**

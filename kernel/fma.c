@@ -684,6 +684,9 @@ static long kgni_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *a
 		if (rc)
 			return rc;
 		size = max(size, kgni_fma_buffer(&x[i]));
+		if (fatal_signal_pending(current))
+			return -EINTR;
+		cond_resched();
 	}
 	buf = kvmalloc(size, GFP_KERNEL_ACCOUNT);
 	if (!buf)

@@ -22,6 +22,9 @@ static struct fault_attr kgni_fail_pin;
 #define kgni_pin_fails()	false
 #endif
 
+/* So many pages at a time: interrupts may be off meanwhile. */
+#define KGNI_PIN_BATCH	512UL
+
 static int kgni_pin_some(u64 addr, int n, unsigned int flags, struct page **pages)
 {
 	int got;
@@ -38,7 +41,7 @@ static long kgni_pin(u64 addr, unsigned long n, unsigned int flags, struct page 
 	int got;
 
 	while (done < n) {
-		int batch = min_t(unsigned long, n - done, INT_MAX);
+		int batch = min(n - done, KGNI_PIN_BATCH);
 
 		got = kgni_pin_some(addr + (done << PAGE_SHIFT), batch, flags, pages + done);
 		if (got < 0) {

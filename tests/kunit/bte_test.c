@@ -341,6 +341,35 @@ static void fences_in_a_row(struct kunit *test)
 		expect_done(p, i);
 }
 
+/* What waited for a fence is not started all in one go, with a spinlock held. */
+static void starts_in_batches(struct kunit *test)
+{
+	const unsigned int n = 2 * KGNI_BTE_BATCH + 5;
+	struct hold *h = hold(test);
+	struct pair *p = pair(test, GNI_CDM_MODE_BTE_SINGLE_CHANNEL, 4);
+	struct kgni_bte *bte = &p->f->nic->bte;
+	bool more[4];
+	unsigned int i;
+
+	post(p, BIG, KGNI_RDMA_FENCE);
+	for (i = 0; i < n; i++)
+		post(p, BIG, 0);
+	KUNIT_EXPECT_EQ(test, pending(p), n);
+	spin_lock_bh(&bte->lock);
+	bte->fenced = false;
+	for (i = 0; i < ARRAY_SIZE(more); i++)
+		more[i] = kgni_bte_start_some(p->f->nic);
+	spin_unlock_bh(&bte->lock);
+	KUNIT_EXPECT_TRUE(test, more[0] && more[1]);
+	KUNIT_EXPECT_FALSE(test, more[2] || more[3]);
+	KUNIT_EXPECT_EQ(test, queued(p, 0), 1 + n);
+	KUNIT_EXPECT_EQ(test, bte->inflight, 1 + n);
+	let_go(h);
+	settle(p);
+	for (i = 0; i <= n; i++)
+		expect_done(p, i);
+}
+
 #define RANDOM_POSTS	150
 
 static const u64 seeds[] = { 1, 2, 3, 4, 5, 6 };
@@ -702,6 +731,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(single_channel),
 	KUNIT_CASE(fence_waits_and_holds),
 	KUNIT_CASE(fences_in_a_row),
+	KUNIT_CASE(starts_in_batches),
 	KUNIT_CASE_PARAM(random_posts_keep_fences, seed_gen_params),
 	KUNIT_CASE(long_posts_take_turns),
 	KUNIT_CASE_PARAM(put, move_gen_params),
