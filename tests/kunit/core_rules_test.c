@@ -245,6 +245,77 @@ static void other_types_are_refused(struct kunit *test)
 	}
 }
 
+/* A post of a kind, with one field changed. */
+#define FLAW(name_, type_, flaw_, multiple_, ...)				\
+	{ .name = (name_), .flaw = KGNI_FLAW_ ## flaw_, .multiple = (multiple_),	\
+	  .a = { .type = KGNI_POST_ ## type_, .cq_mode = KGNI_CQMODE_GLOBAL,		\
+		 .local_addr = 0x10000, .remote_addr = 0x20000, .length = 8,		\
+		 .sync_addr = 0x30000, .amo_cmd = GNI_FMA_ATOMIC_FADD, __VA_ARGS__ } }
+
+static const struct flaw {
+	const char *name;
+	enum kgni_flaw flaw;
+	u32 multiple;		/* what the field must be a multiple of */
+	struct kgni_post_args a;
+} flaws[] = {
+	FLAW("none", RDMA_PUT, NONE, 0),
+	FLAW("type 0", RDMA_PUT, TYPE, 0, .type = 0),
+	FLAW("type of a later time", RDMA_PUT, TYPE, 0, .type = KGNI_POST_TYPES),
+	FLAW("cq_mode", FMA_PUT, CQ_MODE, 0, .cq_mode = 0x8),
+	FLAW("dlvr_mode", FMA_PUT, DLVR_MODE, 0, .dlvr_mode = 0x8000),
+	FLAW("rdma_mode", RDMA_GET, RDMA_MODE, 0, .rdma_mode = 0x8000),
+	FLAW("rdma_mode of FMA", FMA_GET, NONE, 0, .rdma_mode = 0x8000),
+	FLAW("range", FMA_PUT, RANGE, 0, .remote_addr = -8ULL),
+	FLAW("length 0", FMA_GET, EMPTY, 0, .length = 0),
+	FLAW("length 0, put", FMA_PUT, NONE, 0, .length = 0),
+	FLAW("command", AMO, AMO_CMD, 0, .amo_cmd = 0x40),
+	FLAW("no response", AMO_W_FLAG, NO_RESPONSE, 0, .amo_cmd = GNI_FMA_ATOMIC_ADD),
+	FLAW("long response", FMA_GET_W_FLAG, FLAG_LENGTH, 0, .length = 64),
+	FLAW("longest response", FMA_GET_W_FLAG, NONE, 0, .length = 60),
+	FLAW("remote address", RDMA_GET, REMOTE_ADDR, 4, .remote_addr = 0x20002),
+	FLAW("remote address, AMO", AMO, REMOTE_ADDR, 8, .remote_addr = 0x20004),
+	FLAW("remote address, short AMO", AMO, REMOTE_ADDR, 4, .remote_addr = 0x20002,
+	     .amo_cmd = GNI_FMA_ATOMIC2_FIADD_S),
+	FLAW("remote address, response", FMA_GET_W_FLAG, REMOTE_ADDR, 4, .remote_addr = 0x20002),
+	FLAW("length", FMA_GET, LENGTH, 4, .length = 6),
+	FLAW("length, AMO", AMO, LENGTH, 8, .length = 12),
+	FLAW("local address, AMO", AMO, LOCAL_ADDR, 8, .local_addr = 0x10004),
+	FLAW("local address, response", FMA_GET_W_FLAG, LOCAL_ADDR, 4, .local_addr = 0x10002),
+	FLAW("end of a line", FMA_GET_W_FLAG, FLAG_LINE, 4, .local_addr = 0x10038),
+	FLAW("flag address", FMA_PUT_W_SYNCFLAG, SYNC_ADDR, 8, .sync_addr = 0x30004),
+	FLAW("flag address of others", FMA_PUT, NONE, 0, .sync_addr = 0x30004),
+	FLAW("anything of a CQ write", CQWRITE, NONE, 0, .remote_addr = -1ULL, .length = 0,
+	     .amo_cmd = 0x40, .local_addr = 3),
+	/* Of several, the first. */
+	FLAW("type and mode", RDMA_PUT, TYPE, 0, .type = 0, .cq_mode = 0x8),
+	FLAW("both modes", FMA_PUT, CQ_MODE, 0, .cq_mode = 0x8, .dlvr_mode = 0x8000),
+	FLAW("range and command", AMO, RANGE, 0, .remote_addr = -8ULL, .amo_cmd = 0x40),
+	FLAW("all of an AMO", AMO, REMOTE_ADDR, 8, .remote_addr = 0x20004, .length = 12,
+	     .local_addr = 0x10004),
+	FLAW("all of a get", FMA_GET, REMOTE_ADDR, 4, .remote_addr = 0x20002, .length = 6),
+};
+
+static void flaw_desc(const struct flaw *f, char *desc)
+{
+	strscpy(desc, f->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(flaw, flaws, flaw_desc);
+
+/* What the library tells of: which rule it was, and by how much. */
+static void flaw(struct kunit *test)
+{
+	const struct flaw *f = test->param_value;
+	struct kgni_amo amo;
+	u32 multiple = 0;
+
+	KUNIT_EXPECT_EQ(test, kgni_post_flaw(&f->a, &amo, &multiple), f->flaw);
+	if (f->flaw >= KGNI_FLAW_ALIGN)
+		KUNIT_EXPECT_EQ(test, multiple, f->multiple);
+	KUNIT_EXPECT_EQ(test, check(&f->a), f->flaw == KGNI_FLAW_NONE ? KGNI_RULE_OK :
+			f->flaw < KGNI_FLAW_ALIGN ? KGNI_RULE_PARAM : KGNI_RULE_ALIGN);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(alignment_of_local_address, kind_gen_params),
 	KUNIT_CASE_PARAM(alignment_of_remote_address, kind_gen_params),
@@ -254,6 +325,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(modes, kind_gen_params),
 	KUNIT_CASE_PARAM(flagged_response, kind_gen_params),
 	KUNIT_CASE_PARAM(rule, kind_gen_params),
+	KUNIT_CASE_PARAM(flaw, flaw_gen_params),
 	KUNIT_CASE(sides),
 	KUNIT_CASE(other_types_are_refused),
 	{}

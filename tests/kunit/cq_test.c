@@ -3,7 +3,43 @@
  * Completion queues: making and ending them, events from many producers, who is
  * woken and when, holes of dead producers.
  */
+#include <linux/eventfd.h>
+
 #include "kgt.h"
+
+/*
+ * An eventfd needs a file, which no thread here has: one of the test's own, by
+ * number, in its place.
+ */
+struct eventfd_ctx {
+	atomic_t refs;
+	atomic_t signals;
+};
+
+static struct eventfd_ctx channels[2];
+
+static struct eventfd_ctx *channel_get(int fd)
+{
+	if (fd < 0 || fd >= ARRAY_SIZE(channels))
+		return ERR_PTR(-EBADF);
+	atomic_inc(&channels[fd].refs);
+	return &channels[fd];
+}
+
+static void channel_put(struct eventfd_ctx *ctx)
+{
+	atomic_dec(&ctx->refs);
+}
+
+static void channel_signal(struct eventfd_ctx *ctx)
+{
+	atomic_inc(&ctx->signals);
+}
+
+#define eventfd_ctx_fdget(fd)	channel_get(fd)
+#define eventfd_ctx_put(ctx)	channel_put(ctx)
+#define eventfd_signal(ctx, n)	channel_signal(ctx)
+
 #include "../../kernel/cq.c"
 
 static struct kgni_file *attached(struct kunit *test)
@@ -285,6 +321,231 @@ static void producers(struct kunit *test)
 	KUNIT_EXPECT_GE(test, tally.got, c->slots >= 16 ? 16 : c->slots);
 }
 
+/* --- completion channels and masks ----------------------------------------- */
+
+static long attach_channel(struct kgni_file *f, u32 id, int fd)
+{
+	struct kgni_ioc_cq_notify arg = { .id = id, .fd = fd };
+
+	return kgni_cq_set_notify(f->nic, &arg);
+}
+
+static long wake(struct kgni_file *f, struct kgni_cq *cq)
+{
+	struct kgni_ioc_cq_wake arg = { .id = cq->id };
+
+	return kgni_cq_wake(f->nic, &arg);
+}
+
+static int signals(void)
+{
+	return atomic_xchg(&channels[0].signals, 0);
+}
+
+/* A queue with a channel. */
+static struct kgni_cq *notifying(struct kunit *test, struct kgni_file *f, u32 delay)
+{
+	struct kgni_cq *cq = kgt_cq(test, f, 8, 0);
+
+	cq->delay = delay;
+	signals();
+	KUNIT_ASSERT_EQ(test, attach_channel(f, cq->id, 0), GNI_RC_SUCCESS);
+	return cq;
+}
+
+static void one_channel_a_queue(struct kunit *test)
+{
+	struct kgni_file *f = attached(test);
+	struct kgni_cq *cq = kgt_cq(test, f, 8, 0);
+	atomic64_t *refused = &f->dev->refused[KGNI_REFUSED_QUEUE];
+
+	KUNIT_EXPECT_EQ(test, attach_channel(f, cq->id, -1), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_NULL(test, cq->notify);
+	KUNIT_EXPECT_EQ(test, attach_channel(f, 99, 0), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, atomic64_read(refused), 1);
+	KUNIT_EXPECT_EQ(test, attach_channel(f, cq->id, 0), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, attach_channel(f, cq->id, 1), GNI_RC_INVALID_STATE);
+	KUNIT_EXPECT_EQ(test, attach_channel(f, cq->id, 0), GNI_RC_INVALID_STATE);
+	KUNIT_EXPECT_PTR_EQ(test, cq->notify, &channels[0]);
+	KUNIT_EXPECT_EQ(test, atomic_read(&channels[0].refs), 1);
+	KUNIT_EXPECT_EQ(test, atomic_read(&channels[1].refs), 0);
+	/* It goes with the queue's last user. */
+	kref_get(&cq->ref);
+	KUNIT_EXPECT_EQ(test, kgni_cq_destroy(f->nic, cq->id), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, atomic_read(&channels[0].refs), 1);
+	kgni_cq_put(cq);
+	KUNIT_EXPECT_EQ(test, atomic_read(&channels[0].refs), 0);
+	KUNIT_EXPECT_EQ(test, attach_channel(f, 1, 0), GNI_RC_INVALID_PARAM);
+}
+
+/* One signal for each time that one was asked for. */
+static void one_signal_a_request(struct kunit *test)
+{
+	struct kgni_cq *cq = notifying(test, attached(test), 0);
+
+	kgni_cq_push(cq, entry(1));
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	kgni_ring_notify_arm(&cq->view);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	kgni_cq_push(cq, entry(2));
+	kgni_cq_push(cq, entry(3));
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+	KUNIT_EXPECT_EQ(test, cq->view.ring->notify, 0);
+	kgni_ring_notify_arm(&cq->view);
+	kgni_ring_notify_arm(&cq->view);
+	kgni_cq_push(cq, entry(4));
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+}
+
+static void no_channel_no_signal(struct kunit *test)
+{
+	struct kgni_cq *cq = kgt_cq(test, attached(test), 8, 0);
+
+	signals();
+	kgni_ring_notify_arm(&cq->view);
+	KUNIT_EXPECT_TRUE(test, kgni_cq_push(cq, entry(1)));
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	KUNIT_EXPECT_EQ(test, cq->view.ring->notify, 1);
+}
+
+static const u32 channel_delays[] = { 0, 1, 3, 7 };
+
+static void channel_delay_desc(const u32 *delay, char *desc)
+{
+	snprintf(desc, KUNIT_PARAM_DESC_SIZE, "delay %u", *delay);
+}
+
+KUNIT_ARRAY_PARAM(channel_delay, channel_delays, channel_delay_desc);
+
+static void signal_beyond_the_delay(struct kunit *test)
+{
+	u32 i, delay = *(const u32 *)test->param_value;
+	struct kgni_cq *cq = notifying(test, attached(test), delay);
+
+	kgni_ring_notify_arm(&cq->view);
+	for (i = 0; i < delay; i++)
+		kgni_cq_push(cq, entry(i));
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	kgni_cq_push(cq, entry(i));
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+}
+
+/* What is lost is told whatever the delay. */
+static void signal_of_an_overrun(struct kunit *test)
+{
+	struct kgni_cq *cq = notifying(test, attached(test), 100);
+	u32 i;
+
+	kgni_ring_notify_arm(&cq->view);
+	for (i = 0; i < 8; i++)
+		KUNIT_EXPECT_TRUE(test, kgni_cq_push(cq, entry(i)));
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	KUNIT_EXPECT_FALSE(test, kgni_cq_push(cq, entry(9)));
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+}
+
+/* Who masks the queue is told nothing until it looks again itself. */
+static void masked(struct kunit *test)
+{
+	struct kgni_file *f = attached(test);
+	struct kgni_cq *cq = notifying(test, f, 0);
+	u32 i;
+
+	WRITE_ONCE(cq->view.ring->masked, 1);
+	kgni_ring_notify_arm(&cq->view);
+	for (i = 0; i < 9; i++)
+		kgni_cq_push(cq, entry(i));
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	KUNIT_EXPECT_EQ(test, cq->view.ring->notify, 1);
+	WRITE_ONCE(cq->view.ring->masked, 0);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+}
+
+/* Where nothing has come there is nothing to tell; where it has, no delay holds it. */
+static void wakes(struct kunit *test)
+{
+	struct kgni_file *f = attached(test);
+	struct kgni_cq *cq = notifying(test, f, 5);
+	struct kgni_ioc_cq_wake arg = { .id = 99 };
+
+	kgni_ring_notify_arm(&cq->view);
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	kgni_cq_push(cq, entry(1));
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 1);
+	KUNIT_EXPECT_EQ(test, kgni_cq_wake(f->nic, &arg), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, atomic64_read(&f->dev->refused[KGNI_REFUSED_QUEUE]), 1);
+	arg = (struct kgni_ioc_cq_wake) { .id = cq->id, .reserved = 1 };
+	KUNIT_EXPECT_EQ(test, kgni_cq_wake(f->nic, &arg), -EINVAL);
+}
+
+#define TURNS	2000
+
+struct turns {
+	struct kgni_cq *cq;
+	u32 turn;
+};
+
+static long push_in_turn(void *arg)
+{
+	struct turns *t = arg;
+	u32 i;
+
+	for (i = 1; i <= TURNS; i++) {
+		while (smp_load_acquire(&t->turn) < i) {	/* see no_signal_is_lost() */
+			if (signal_pending(current))
+				return -EINTR;
+			cond_resched();
+		}
+		kgni_cq_push(t->cq, entry(i));
+	}
+	return 0;
+}
+
+static bool signal_comes(void)
+{
+	unsigned long end = jiffies + KGT_SOON;
+
+	while (!atomic_add_unless(&channels[0].signals, -1, 0)) {
+		if (time_after(jiffies, end))
+			return false;
+		cond_resched();
+	}
+	return true;
+}
+
+/* An event between arming and looking is told by one of the two, once. */
+static void no_signal_is_lost(struct kunit *test)
+{
+	struct kgni_cq *cq = notifying(test, attached(test), 0);
+	struct turns *t = kunit_kzalloc(test, sizeof(*t), GFP_KERNEL);
+	struct kgt_thread *thread;
+	u32 i, got = 0;
+
+	KUNIT_ASSERT_NOT_NULL(test, t);
+	t->cq = cq;
+	thread = kgt_thread(test, push_in_turn, t);
+	for (i = 1; i <= TURNS; i++) {
+		smp_store_release(&t->turn, i);	/* pairs with push_in_turn() */
+		kgni_ring_notify_arm(&cq->view);
+		if (!kgni_ring_ready(&cq->view) || !kgni_ring_notify_disarm(&cq->view))
+			if (!signal_comes())
+				break;
+		got += kgt_pop(cq) == entry(i);
+	}
+	KUNIT_EXPECT_EQ(test, got, TURNS);
+	KUNIT_EXPECT_EQ(test, signals(), 0);
+	if (i > TURNS)
+		KUNIT_EXPECT_EQ(test, kgt_join(thread), 0);
+}
+
 /* --- sleepers -------------------------------------------------------------- */
 
 struct sleeper {
@@ -382,6 +643,39 @@ static void woken_by_an_overrun(struct kunit *test)
 	kgni_cq_push(cq, entry(1));
 	KUNIT_EXPECT_EQ(test, kgt_join(t), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_EQ(test, kgt_pop(cq), KGNI_CQE_OVERRUN);
+}
+
+/* A sleeper sleeps through what comes to a masked queue; unmasked, it is woken by hand. */
+static void masked_sleeper(struct kunit *test)
+{
+	struct kgni_file *f = attached(test);
+	struct kgni_cq *cq = blocking(test, f, 0);
+	struct kgt_thread *t = sleep_for(test, cq);
+
+	WRITE_ONCE(cq->view.ring->masked, 1);
+	kgni_cq_push(cq, entry(1));
+	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
+	WRITE_ONCE(cq->view.ring->masked, 0);
+	KUNIT_EXPECT_EQ(test, wake(f, cq), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgt_join(t), GNI_RC_SUCCESS);
+}
+
+/* One event is told to the channel and to the sleeper. */
+static void sleeper_and_channel(struct kunit *test)
+{
+	struct kgni_file *f = attached(test);
+	struct kgni_cq *cq = blocking(test, f, 0);
+	struct kgt_thread *t;
+
+	signals();
+	KUNIT_ASSERT_EQ(test, attach_channel(f, cq->id, 0), GNI_RC_SUCCESS);
+	t = sleep_for(test, cq);
+	kgni_ring_notify_arm(&cq->view);
+	kgni_cq_push(cq, entry(1));
+	KUNIT_EXPECT_EQ(test, kgt_join(t), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, signals(), 1);
 }
 
 static void woken_by_the_end_of_the_queue(struct kunit *test)
@@ -670,6 +964,16 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(overrun),
 	KUNIT_CASE(unmanaged_takes_nothing),
 	KUNIT_CASE_PARAM(producers, crowd_gen_params),
+	KUNIT_CASE(one_channel_a_queue),
+	KUNIT_CASE(one_signal_a_request),
+	KUNIT_CASE(no_channel_no_signal),
+	KUNIT_CASE_PARAM(signal_beyond_the_delay, channel_delay_gen_params),
+	KUNIT_CASE(signal_of_an_overrun),
+	KUNIT_CASE(masked),
+	KUNIT_CASE(wakes),
+	KUNIT_CASE(no_signal_is_lost),
+	KUNIT_CASE(masked_sleeper),
+	KUNIT_CASE(sleeper_and_channel),
 	KUNIT_CASE_PARAM(woken_beyond_the_delay, delay_gen_params),
 	KUNIT_CASE(no_sleep_with_an_event),
 	KUNIT_CASE(woken_by_an_overrun),
