@@ -25,6 +25,9 @@ static struct {
 	struct nic n;
 	struct region r;
 	gni_ep_handle_t ep;
+	gni_cq_handle_t told;
+	gni_comp_chan_handle_t chan;
+	int chan_fd;
 	gni_post_descriptor_t d;
 	unsigned char *mem;
 	unsigned char *was;
@@ -62,7 +65,7 @@ static void find_rings(void)
 		p.rings++;
 	}
 	fclose(maps);
-	must(p.rings == 2);
+	must(p.rings == 3);
 }
 
 /* Calls @found with the number of each device file that this process has. */
@@ -109,6 +112,10 @@ static void parent_begin(void)
 	desc_init(&p.d, GNI_POST_CQWRITE, GNI_CQMODE_GLOBAL_EVENT);
 	p.d.remote_mem_hndl = p.r.mh;
 	must_do(post(p.ep, &p.d));
+	must_do(GNI_CompChanCreate(p.n.h, &p.chan));
+	must_do(GNI_CompChanFd(p.chan, &p.chan_fd));
+	p.told = cq_open(&p.n, 16, GNI_CQ_BLOCKING);
+	must_do(GNI_CqAttachCompChan(p.told, p.chan));
 	find_rings();
 	p.fds = device_files(p.fd, MAX_RINGS);
 	must(p.fds > 0);
@@ -130,6 +137,75 @@ static void row_child_post(int type)
 	desc_init(&p.d, type, GNI_CQMODE_GLOBAL_EVENT);
 	desc_move(&p.d, p.mem, &p.r.mh, &p.r, PAGE, 8);
 	note(post(p.ep, &p.d));
+}
+
+static void row_child_chain(int unused)
+{
+	gni_ct_put_post_descriptor_t more = { .length = 8 };
+
+	(void)unused;
+	desc_init(&p.d, GNI_POST_FMA_PUT, GNI_CQMODE_GLOBAL_EVENT);
+	desc_move(&p.d, p.mem, &p.r.mh, &p.r, PAGE, 8);
+	p.d.next_descr = NULL;
+	note(GNI_CtPostFma(p.ep, &p.d));
+	more.remote_addr = p.d.remote_addr;
+	more.remote_mem_hndl = p.d.remote_mem_hndl;
+	p.d.next_descr = &more;
+	note(GNI_CtPostFma(p.ep, &p.d));
+}
+
+static void row_child_channel(int unused)
+{
+	gni_comp_chan_handle_t chan;
+	gni_cq_handle_t cq;
+	int fd;
+
+	(void)unused;
+	note(GNI_CompChanCreate(p.n.h, &chan));
+	note(GNI_CompChanFd(p.chan, &fd));
+	note(GNI_CompChanGetEvent(p.chan, &cq));
+	note(GNI_CqAttachCompChan(p.n.tx, p.chan));
+	note(GNI_CqArmCompChan(&p.told, 1));
+	note(GNI_CompChanDestroy(p.chan));
+}
+
+static void row_child_channel_file(int unused)
+{
+	uint64_t one = 1;
+
+	(void)unused;
+	note(write(p.chan_fd, &one, sizeof(one)) < 0 ? -errno : GNI_RC_SUCCESS);
+	note(read(p.chan_fd, &one, sizeof(one)) < 0 ? -errno : GNI_RC_SUCCESS);
+}
+
+static void row_child_mask(int unused)
+{
+	(void)unused;
+	note(GNI_CqInterruptMask(p.told));
+	note(GNI_CqInterruptUnmask(p.told));
+}
+
+static void row_child_regions(int unused)
+{
+	gni_mem_segment_t seg = { (uint64_t)p.mem, PAGE };
+	gni_mem_handle_t mh = { 0 };
+	uint64_t addr, length;
+
+	(void)unused;
+	note(GNI_MemRegisterSegments(p.n.h, &seg, 1, NULL, 0, -1, &mh));
+	note(GNI_SetMddResources(p.n.h, 8));
+	note(GNI_MemQueryHndls(p.n.h, -1, &mh, &addr, &length));
+	mh = p.r.mh;
+	note(GNI_MemRegister(p.n.h, (uint64_t)p.mem, PAGE, NULL, GNI_MEM_MDD_CLONE, -1, &mh));
+	note(GNI_MemRegister(p.n.h, (uint64_t)p.mem, PAGE, NULL, GNI_MEM_UPDATE_REGION, -1, &mh));
+}
+
+static void row_child_checkpoint(int unused)
+{
+	(void)unused;
+	note(GNI_EpIdle(p.ep));
+	note(GNI_CdmCheckpoint(p.n.cdm));
+	note(GNI_CdmResume(p.n.cdm));
 }
 
 static void row_child_smsg(int unused)
@@ -244,6 +320,12 @@ static const struct row child_rows[] = {
 	ROW("GNI_PostFma(), get", row_child_post, GNI_POST_FMA_GET, PARAM, UNCOUNTED),
 	ROW("GNI_PostRdma()", row_child_post, GNI_POST_RDMA_PUT, PARAM, UNCOUNTED),
 	ROW("GNI_PostCqWrite()", row_child_post, GNI_POST_CQWRITE, PARAM, UNCOUNTED),
+	ROW("GNI_CtPostFma()", row_child_chain, 0, PARAM, UNCOUNTED),
+	ROW("GNI_CompChan...(), GNI_Cq...CompChan()", row_child_channel, 0, PARAM, UNCOUNTED),
+	ROW("use its channel's file", row_child_channel_file, 0, -EBADF, UNCOUNTED),
+	ROW("GNI_CqInterrupt...()", row_child_mask, 0, PARAM, UNCOUNTED),
+	ROW("regions of other kinds", row_child_regions, 0, PARAM, UNCOUNTED),
+	ROW("GNI_EpIdle(), GNI_CdmCheckpoint() ...", row_child_checkpoint, 0, PARAM, UNCOUNTED),
 	ROW("GNI_Smsg...()", row_child_smsg, 0, PARAM, UNCOUNTED),
 	ROW("GNI_Cq...Event(), GNI_GetCompleted()", row_child_events, 0, PARAM, UNCOUNTED),
 	ROW("GNI_MemDeregister(), GNI_MemRegister()", row_child_memory, 0, PARAM, UNCOUNTED),

@@ -101,12 +101,16 @@ void read_refusals(uint64_t count[REFUSAL_KINDS])
 	static const char *const names[REFUSAL_KINDS] = {
 		[BY_ATTACH] = "attach", [BY_MEMORY] = "memory", [BY_QUEUE] = "queue",
 	};
+	static unsigned int devices;
 	unsigned int device, i;
 
+	/* To count them takes longer than many a row. */
+	if (!devices)
+		devices = device_count();
 	count[UNCOUNTED] = 0;
 	for (i = UNCOUNTED + 1; i < REFUSAL_KINDS; i++) {
 		count[i] = 0;
-		for (device = 0; device < device_count(); device++)
+		for (device = 0; device < devices; device++)
 			count[i] += counter(device, names[i]);
 	}
 }

@@ -22,6 +22,11 @@ const struct victim_region layout[REGIONS] = {
 	[READ_ONLY] = { .page = 6, .pages = 2, .flags = GNI_MEM_READ_ONLY, .queue = 6 },
 	[MAILBOX] = { .page = 9, .pages = 2, .flags = 0, .queue = 7 },
 	[QUIET] = { .page = 12, .pages = 3, .flags = 0, .queue = -1 },
+	[SHARED_MDD] = { .page = 16, .pages = 2, .flags = GNI_MEM_MDD_SHARED, .queue = 6 },
+	[VIRTUAL] = { .page = 19, .pages = 2, .flags = GNI_MEM_USE_VMDH, .queue = 6 },
+	[SEGMENTS] = { .page = 22, .pages = 2, .queue = 6, .segments = 2 },
+	[RESERVED] = { .page = 25, .pages = 3, .flags = GNI_MEM_RESERVE_REGION, .queue = 6 },
+	[CLONE] = { .page = 2, .pages = 2, .flags = GNI_MEM_MDD_CLONE, .queue = 6 },
 };
 
 void drop_to(uid_t uid)
@@ -77,6 +82,11 @@ void expected_memory(unsigned char *mem)
 uint64_t address(enum region_name r)
 {
 	return (uint64_t)VICTIM_AT + layout[r].page * PAGE;
+}
+
+uint64_t target_address(enum region_name r)
+{
+	return layout[r].segments ? 0 : address(r);
 }
 
 struct kgni_ioc_dgram_post bound_dgram(uint32_t ep, uint32_t pe, uint32_t id)
@@ -147,8 +157,37 @@ static void own_event(enum region_name r, uint64_t value)
 	must(!call(victim.k->fd, KGNI_IOC_POST, &post));
 }
 
+/* Pages of a reserved region, but for the last. */
+static void fill_region(struct kgni_ioc_mem_register *arg)
+{
+	arg->flags = GNI_MEM_UPDATE_REGION;
+	arg->length -= PAGE;
+	arg->cq = 0;
+	must(!call(victim.k->fd, KGNI_IOC_MEM_REGISTER, arg));
+}
+
+static struct kgni_mem_handle open_region(enum region_name r)
+{
+	const struct victim_region *l = &layout[r];
+	struct kgni_segment seg[2] = {
+		{ address(r), PAGE }, { address(r) + PAGE, PAGE },
+	};
+	struct kgni_ioc_mem_register arg = {
+		.addr = l->segments ? (uint64_t)seg : address(r), .length = l->pages * PAGE,
+		.flags = l->flags, .cq = l->queue < 0 ? 0 : victim.k->cq[l->queue].id,
+		.vmdh_index = VICTIM_INDEX, .segments = l->segments,
+		.handle = victim.k->mh[MAIN],
+	};
+
+	must(!call(victim.k->fd, KGNI_IOC_MEM_REGISTER, &arg), "region %d", r);
+	if (l->flags & GNI_MEM_RESERVE_REGION)
+		fill_region(&arg);
+	return arg.handle;
+}
+
 static void victim_objects(void)
 {
+	struct kgni_ioc_mdd_block block = { .entries = VICTIM_INDICES };
 	struct knowledge *k = victim.k;
 	int i;
 
@@ -159,10 +198,9 @@ static void victim_objects(void)
 		raw_cq_open(k->fd, 64, GNI_CQ_BLOCKING, &k->cq[i]);
 		victim.was[i] = map_private(k->cq[i].len);
 	}
+	must(!call(k->fd, KGNI_IOC_MDD_BLOCK, &block));
 	for (i = 0; i < REGIONS; i++)
-		k->mh[i] = raw_mem_open(k->fd, VICTIM_AT + layout[i].page * PAGE,
-					layout[i].pages * PAGE, layout[i].flags,
-					layout[i].queue < 0 ? 0 : k->cq[layout[i].queue].id);
+		k->mh[i] = open_region(i);
 	for (i = 0; i < 5; i++)
 		own_event(i & 1 ? MAIN : READ_ONLY, i);
 	victim_dgrams();

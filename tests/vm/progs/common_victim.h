@@ -15,17 +15,25 @@
 
 /* Where nobody else has memory. Pages between the regions are not registered. */
 #define VICTIM_AT	((unsigned char *)0x200000000000)
-#define VICTIM_PAGES	16
+#define VICTIM_PAGES	32
 #define VICTIM_LEN	(VICTIM_PAGES * PAGE)
 #define VICTIM_QUEUES	8
 
-enum region_name { MAIN, READ_ONLY, MAILBOX, QUIET, REGIONS };
+/* Those from OTHER_KINDS on are not plain ranges. */
+enum region_name {
+	MAIN, READ_ONLY, MAILBOX, QUIET,
+	OTHER_KINDS, SHARED_MDD = OTHER_KINDS, VIRTUAL, SEGMENTS, RESERVED, CLONE, REGIONS
+};
+
+#define VICTIM_INDEX	3	/* of VIRTUAL */
+#define VICTIM_INDICES	8
 
 extern const struct victim_region {
 	unsigned int page;
 	unsigned int pages;
 	uint32_t flags;
 	int queue;		/* index, -1 for none */
+	unsigned int segments;
 } layout[REGIONS];
 
 /* Its datagrams, by endpoint. */
@@ -54,6 +62,7 @@ unsigned int victim_changes(void);
 void victim_end(void);
 
 uint64_t address(enum region_name r);
+uint64_t target_address(enum region_name r);	/* as posts name it */
 void expected_memory(unsigned char *mem);	/* what VICTIM_LEN bytes hold */
 
 /* Of use to both. */

@@ -21,26 +21,14 @@
 #include <core/ring.h>
 #include <core/smsg.h>
 
-#include "common_matrix.h"
-#include "common_victim.h"
+#include "common_isolate.h"
 
 #define OTHER		2000
 #define OTHER_COOKIE	(COOKIE + 1)
 #define TWIN_COOKIE	(COOKIE + 7)
 #define OTHER_TAG	99
-#define MARK		0x5555aaaa5555aaaaULL
 
 /* --- who is who -------------------------------------------------------------------- */
-
-struct kind {
-	const char *name;
-	uid_t uid;		/* who attaches */
-	uid_t child;		/* if not 0: a child, of this user, that inherits the file */
-	uint32_t cookie;
-	uint32_t ptag;
-	unsigned int device;	/* the victim is on 0 */
-	bool member;		/* of the victim's job: may do it all */
-};
 
 #define KIND(name_, uid_, cookie_, ptag_, device_, ...)				\
 	{ .name = (name_), .uid = (uid_), .cookie = (cookie_), .ptag = (ptag_),	\
@@ -72,22 +60,7 @@ static uid_t acts_as(const struct kind *k)
 
 /* --- the attacker ------------------------------------------------------------------ */
 
-#define LOCAL_PAGES	4
-#define LOCAL_LEN	(LOCAL_PAGES * PAGE)
-#define LOCAL_FILL	0x11
-
-static struct attacker {
-	const struct kind *k;
-		int fd;
-	int spare;		/* a file that is not attached, opened by who attached */
-	uint32_t pe;
-	uint32_t ptag;
-	struct raw_cq cq[2];
-	struct kgni_ring_view ring;
-	unsigned char *local;
-	struct kgni_mem_handle lmh;
-	const unsigned char *expected;	/* what the victim's memory holds */
-} a;
+struct attacker a;
 
 static void attacker_begin(const struct kind *k)
 {
@@ -101,6 +74,7 @@ static void attacker_begin(const struct kind *k)
 
 static void attacker_objects(void)
 {
+	struct kgni_ioc_mdd_block block = { .entries = VICTIM_INDICES };
 	unsigned char *expected = map_private(VICTIM_LEN);
 	unsigned int i;
 
@@ -111,64 +85,62 @@ static void attacker_objects(void)
 	kgni_ring_view_init(&a.ring, a.cq[0].mem, a.cq[0].slots);
 	a.local = map_private(LOCAL_LEN);
 	a.lmh = raw_mem_open(a.fd, a.local, LOCAL_LEN, 0, a.cq[1].id);
+	must(!call(a.fd, KGNI_IOC_MDD_BLOCK, &block));
 }
 
-/* Post with a source event. Returns the code, or the event's error. */
-static int try_post(struct kgni_ioc_post *post)
+int source_event(void)
 {
 	uint64_t e = 0;
+
+	if (!wait_for(kgni_ring_pop(&a.ring, &e) == KGNI_RING_ENTRY))
+		return -ETIME;
+	return kgni_cqe_status(e) ? EVENT(kgni_cqe_status(e)) : GNI_RC_SUCCESS;
+}
+
+int try_post(struct kgni_ioc_post *post)
+{
 	int rc;
 
 	post->cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
 	post->src_cq = a.cq[0].id;
 	post->src_event = 1;
 	rc = call(a.fd, KGNI_IOC_POST, post);
-	if (rc)
-		return rc;
-	if (!wait_for(kgni_ring_pop(&a.ring, &e) == KGNI_RING_ENTRY))
-		return -ETIME;
-	return kgni_cqe_status(e) ? EVENT(kgni_cqe_status(e)) : GNI_RC_SUCCESS;
+	return rc ? rc : source_event();
 }
 
 /* --- rows: transfers --------------------------------------------------------------- */
 
-static const struct transfer {
-	gni_post_type_t type;
-	uint32_t length;
-	uint32_t amo_cmd;
-	bool reads;		/* bytes of the target come back */
-} transfers[] = {
-	{ .type = GNI_POST_FMA_PUT, .length = 64 },
-	{ .type = GNI_POST_FMA_PUT, .length = 2 * PAGE },
-	{ .type = GNI_POST_FMA_PUT_W_SYNCFLAG, .length = 64 },
-	{ .type = GNI_POST_FMA_GET, .length = 64, .reads = true },
-	{ .type = GNI_POST_AMO, .length = 8, .amo_cmd = GNI_FMA_ATOMIC_ADD },
-	{ .type = GNI_POST_AMO, .length = 8, .amo_cmd = GNI_FMA_ATOMIC_FADD, .reads = true },
-	{ .type = GNI_POST_RDMA_PUT, .length = 64 },
-	{ .type = GNI_POST_RDMA_PUT, .length = 2 * PAGE },
-	{ .type = GNI_POST_RDMA_GET, .length = 64, .reads = true },
-	{ .type = GNI_POST_RDMA_GET, .length = 2 * PAGE, .reads = true },
-	{ .type = GNI_POST_CQWRITE },
-};
-
-enum {
-	FMA_PUT, FMA_PUT_LONG, FMA_FLAG, FMA_GET, AMO_ADD, AMO_FADD, RDMA_PUT, RDMA_PUT_LONG,
-	RDMA_GET, RDMA_GET_LONG, CQ_WRITE
+const struct transfer transfers[TRANSFERS] = {
+	[FMA_PUT] = { .type = GNI_POST_FMA_PUT, .length = 64 },
+	[FMA_PUT_LONG] = { .type = GNI_POST_FMA_PUT, .length = 2 * PAGE },
+	[FMA_FLAG] = { .type = GNI_POST_FMA_PUT_W_SYNCFLAG, .length = 64 },
+	[FMA_GET] = { .type = GNI_POST_FMA_GET, .length = 64, .reads = true },
+	[AMO_ADD] = { .type = GNI_POST_AMO, .length = 8, .amo_cmd = GNI_FMA_ATOMIC_ADD },
+	[AMO_FADD] = { .type = GNI_POST_AMO, .length = 8, .amo_cmd = GNI_FMA_ATOMIC_FADD,
+		       .reads = true },
+	[RDMA_PUT] = { .type = GNI_POST_RDMA_PUT, .length = 64 },
+	[RDMA_PUT_LONG] = { .type = GNI_POST_RDMA_PUT, .length = 2 * PAGE },
+	[RDMA_GET] = { .type = GNI_POST_RDMA_GET, .length = 64, .reads = true },
+	[RDMA_GET_LONG] = { .type = GNI_POST_RDMA_GET, .length = 2 * PAGE, .reads = true },
+	[CQ_WRITE] = { .type = GNI_POST_CQWRITE },
+	[GET_FLAG] = { .type = GNI_POST_FMA_GET_W_FLAG, .length = 32, .reads = true },
+	[AMO_FLAG] = { .type = GNI_POST_AMO_W_FLAG, .length = 8, .amo_cmd = GNI_FMA_ATOMIC_FADD,
+		       .reads = true },
 };
 
 /* From or to the attacker's memory, at the victim's region. */
-static struct kgni_ioc_post aimed_post(const struct transfer *t, enum region_name r)
+struct kgni_ioc_post aimed_post(const struct transfer *t, enum region_name r)
 {
 	return (struct kgni_ioc_post){
 		.type = t->type, .cq_mode = GNI_CQMODE_REMOTE_EVENT, .remote_event = 0x666,
 		.remote_pe = known->pe, .local_addr = (uint64_t)a.local, .local = a.lmh,
-		.remote_addr = address(r), .remote = known->mh[r], .length = t->length,
-		.sync_addr = address(r), .sync_value = MARK, .amo_cmd = t->amo_cmd,
+		.remote_addr = target_address(r), .remote = known->mh[r], .length = t->length,
+		.sync_addr = target_address(r), .sync_value = MARK, .amo_cmd = t->amo_cmd,
 		.operand = { 1 }, .cqwrite_value = MARK,
 	};
 }
 
-static int judge_read(const struct transfer *t, enum region_name r, int rc)
+int judge_read(const struct transfer *t, enum region_name r, int rc)
 {
 	const unsigned char *theirs = a.expected + layout[r].page * PAGE;
 
@@ -186,26 +158,33 @@ static int try_transfer(const struct transfer *t, struct kgni_ioc_post *post, en
 	return t->reads ? judge_read(t, r, rc) : rc;
 }
 
-static void row_remote(int which)
+static void remote_rows(const struct transfer *t, int r, int end)
 {
-	const struct transfer *t = &transfers[which];
 	struct kgni_ioc_post post;
-	int r;
 
-	for (r = 0; r < (a.k->member ? 1 : REGIONS); r++) {
+	for (; r < end; r++) {
 		post = aimed_post(t, r);
 		note(try_transfer(t, &post, r));
 	}
 }
 
-/* The victim's handle for the local side, the attacker's own for the other. */
-static void row_local(int which)
+static void row_remote(int which)
 {
-	const struct transfer *t = &transfers[which];
-	struct kgni_ioc_post post;
-	int r, rc;
+	remote_rows(&transfers[which], 0, a.k->member ? 1 : OTHER_KINDS);
+}
 
-	for (r = 0; r < (a.k->member ? 1 : REGIONS); r++) {
+static void row_remote_kinds(int which)
+{
+	remote_rows(&transfers[which], OTHER_KINDS, REGIONS);
+}
+
+/* The victim's handle for the local side, the attacker's own for the other. */
+static void local_rows(const struct transfer *t, int r, int end)
+{
+	struct kgni_ioc_post post;
+	int rc;
+
+	for (; r < end; r++) {
 		post = aimed_post(t, r);
 		post.local_addr = post.remote_addr;
 		post.local = post.remote;
@@ -216,6 +195,16 @@ static void row_local(int which)
 		rc = try_post(&post);
 		note(rc || t->type == GNI_POST_RDMA_PUT ? judge_read(t, r, rc) : rc);
 	}
+}
+
+static void row_local(int which)
+{
+	local_rows(&transfers[which], 0, a.k->member ? 1 : OTHER_KINDS);
+}
+
+static void row_local_kinds(int which)
+{
+	local_rows(&transfers[which], OTHER_KINDS, REGIONS);
 }
 
 /* An FMA put's source is an address of its own process, whatever the handle says. */
@@ -245,10 +234,11 @@ static void row_other_pe(int which)
 static void row_no_pe(int which)
 {
 	struct kgni_ioc_post post = aimed_post(&transfers[which], MAIN);
+	unsigned int count = device_count();
 	uint32_t pe;
 
 	for (pe = 0; pe < 256; pe++) {
-		if (pe - known->pe < device_count())
+		if (pe - known->pe < count)
 			continue;
 		post.remote_pe = pe;
 		note(try_transfer(&transfers[which], &post, MAIN));
@@ -259,7 +249,7 @@ static void row_no_pe(int which)
 
 /* --- rows: guessed handles --------------------------------------------------------- */
 
-static struct kgni_mem_handle guess(uint64_t va, uint16_t mdh, uint8_t flags)
+struct kgni_mem_handle guess(uint64_t va, uint16_t mdh, uint8_t flags)
 {
 	struct kgni_mh mh = {
 		.va = va, .npages = layout[MAIN].pages, .mdh = mdh, .page_shift = 12,
@@ -280,14 +270,14 @@ static void note_guess(int code)
 		note(code);
 }
 
-static void sweep_remote(int which, uint8_t flags)
+static void sweep_remote(int which, enum region_name r, uint8_t flags)
 {
-	struct kgni_ioc_post post = aimed_post(&transfers[which], MAIN);
+	struct kgni_ioc_post post = aimed_post(&transfers[which], r);
 	uint32_t mdh;
 
 	memset(a.local, LOCAL_FILL, LOCAL_LEN);
 	for (mdh = 1; mdh <= KGNI_MH_MDH_MAX; mdh++) {
-		post.remote = guess(address(MAIN), mdh, flags);
+		post.remote = guess(address(r), mdh, flags);
 		note_guess(try_post(&post));
 	}
 	if (transfers[which].reads && !a.k->member && !all_bytes(a.local, LOCAL_LEN, LOCAL_FILL))
@@ -296,17 +286,17 @@ static void sweep_remote(int which, uint8_t flags)
 
 static void row_sweep(int which)
 {
-	sweep_remote(which, 0);
+	sweep_remote(which, MAIN, 0);
 }
 
 static void row_sweep_v2(int which)
 {
-	sweep_remote(which, KGNI_MH_V2);
+	sweep_remote(which, MAIN, KGNI_MH_V2);
 }
 
 static void row_sweep_vmdh(int which)
 {
-	sweep_remote(which, KGNI_MH_VMDH);
+	sweep_remote(which, VIRTUAL, KGNI_MH_VMDH);
 }
 
 static void row_sweep_local(int which)
@@ -457,7 +447,7 @@ static void row_library(int unused)
 
 /* --- rows: queues ------------------------------------------------------------------ */
 
-static bool is_own_queue(uint32_t id)
+bool is_own_queue(uint32_t id)
 {
 	return id == a.cq[0].id || id == a.cq[1].id;
 }
@@ -473,8 +463,7 @@ static int try_map(int fd, uint64_t offset, size_t len)
 	return GNI_RC_SUCCESS;
 }
 
-/* Calls @fn with each id of the victim's that the attacker does not have, too. */
-static void each_queue(int (*fn)(const struct raw_cq *cq))
+void each_queue(int (*fn)(const struct raw_cq *cq))
 {
 	int i;
 
@@ -546,7 +535,7 @@ static void row_map_sweep(int unused)
 	uint64_t id;
 
 	(void)unused;
-	for (id = 0; id < 8192; id++)
+	for (id = 0; id < 1U << 31; id = id < 1024 ? id + 1 : id * 2)
 		if (!is_own_queue(id))
 			note(try_map(a.fd, id * a.cq[0].offset / a.cq[0].id, a.cq[0].len));
 }
@@ -882,6 +871,7 @@ enum who {
 	NOT_KNOWN,	/* strangers and root */
 	CHILDREN,	/* strangers with files that the victim's user opened */
 	GROWN_UP,	/* no children: the library is to attach by itself */
+	MEMBERS,	/* members only, by rows that are personal */
 };
 
 /* What a member does by it: nothing of interest, harm, or read. */
@@ -904,6 +894,24 @@ static const struct row rows[] = {
 	ROW("RDMA get", row_remote, RDMA_GET, REFUSED, BY_MEMORY, .member = READS),
 	ROW("RDMA get, queued", row_remote, RDMA_GET_LONG, REFUSED, BY_MEMORY, .member = READS),
 	ROW("CQ write", row_remote, CQ_WRITE, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("FMA get with flag", row_remote, GET_FLAG, REFUSED, BY_MEMORY, .member = READS),
+	ROW("AMO with flag", row_remote, AMO_FLAG, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("regions of other kinds: FMA put", row_remote_kinds, FMA_PUT, REFUSED, BY_MEMORY,
+	    .member = HARMS),
+	ROW("regions of other kinds: FMA get", row_remote_kinds, FMA_GET, REFUSED, BY_MEMORY,
+	    .member = READS),
+	ROW("regions of other kinds: AMO", row_remote_kinds, AMO_ADD, REFUSED, BY_MEMORY,
+	    .member = HARMS),
+	ROW("regions of other kinds: RDMA put q.", row_remote_kinds, RDMA_PUT_LONG, REFUSED,
+	    BY_MEMORY, .member = HARMS),
+	ROW("regions of other kinds: RDMA get q.", row_remote_kinds, RDMA_GET_LONG, REFUSED,
+	    BY_MEMORY, .member = READS),
+	ROW("regions of other kinds: CQ write", row_remote_kinds, CQ_WRITE, REFUSED, BY_MEMORY,
+	    .member = HARMS),
+	ROW("chain with an FMA put", row_chain, FMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("chain with an FMA get", row_chain, FMA_GET, REFUSED, BY_MEMORY, .member = READS),
+	ROW("chain with an AMO", row_chain, AMO_FADD, REFUSED, BY_MEMORY, .member = HARMS),
+	ROW("chain with a CQ write", row_chain, CQ_WRITE, REFUSED, BY_MEMORY, .member = HARMS),
 	ROW("FMA put to other PEs", row_other_pe, FMA_PUT, REFUSED, BY_MEMORY),
 	ROW("FMA get from other PEs", row_other_pe, FMA_GET, REFUSED, BY_MEMORY),
 	ROW("FMA put to PEs that are not", row_no_pe, FMA_PUT, EVENT(KGNI_ST_UNREACHABLE),
@@ -921,6 +929,14 @@ static const struct row rows[] = {
 	    .member = HARMS_NEAR),
 	ROW("its handle as local: RDMA get q.", row_local, RDMA_GET_LONG, PARAM, BY_MEMORY,
 	    .member = HARMS_NEAR),
+	ROW("its handle as local: get with flag", row_local, GET_FLAG, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("its handle as local: chain", row_chain_local, FMA_GET, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("other kinds as local: RDMA get", row_local_kinds, RDMA_GET, PARAM, BY_MEMORY,
+	    .member = HARMS_NEAR),
+	ROW("other kinds as local: RDMA put", row_local_kinds, RDMA_PUT, PARAM, BY_MEMORY,
+	    .member = READS_NEAR),
 	ROW("mdh 1..4095: FMA put", row_sweep, FMA_PUT, REFUSED, BY_MEMORY, .member = HARMS),
 	ROW("mdh 1..4095: FMA get", row_sweep, FMA_GET, REFUSED, BY_MEMORY),
 	ROW("mdh 1..4095: AMO", row_sweep, AMO_ADD, REFUSED, BY_MEMORY, .member = HARMS),
@@ -929,24 +945,41 @@ static const struct row rows[] = {
 	ROW("mdh 1..4095: as local, RDMA get", row_sweep_local, RDMA_GET, PARAM, BY_MEMORY),
 	ROW("mdh 1..4095, version 2: FMA put", row_sweep_v2, FMA_PUT, REFUSED, BY_MEMORY,
 	    .member = HARMS),
-	ROW("mdh 1..4095, VMDH: FMA put", row_sweep_vmdh, FMA_PUT, REFUSED, BY_MEMORY),
+	ROW("indices 1..4095: FMA put", row_sweep_vmdh, FMA_PUT, REFUSED, BY_MEMORY,
+	    .member = HARMS),
 	ROW("its mdh, addresses around: FMA put", row_sweep_va, FMA_PUT, REFUSED, BY_MEMORY),
 	ROW("deregister its handles", row_deregister, 0, PARAM, BY_MEMORY, .personal = true),
 	ROW("mdh 1..4095: deregister", row_deregister_sweep, 0, PARAM, BY_MEMORY, .personal = true),
 	ROW("mdh 1..4095, version 2: deregister", row_deregister_sweep, KGNI_MH_V2, PARAM,
 	    BY_MEMORY, .personal = true),
+	ROW("clone its regions", row_clone, 0, PARAM, BY_MEMORY, .personal = true),
+	ROW("mdh 1..4095: clone", row_clone_sweep, 0, PARAM, BY_MEMORY, .personal = true),
+	ROW("update its regions", row_update, 0, PARAM, BY_MEMORY, .personal = true),
+	ROW("indices 0..7: update", row_update_index, 0, PARAM, BY_MEMORY, .personal = true),
+	ROW("an index of the same number is one's own", row_index, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("take its index", row_index_taken, 0, GNI_RC_ERROR_RESOURCE, UNCOUNTED,
+	    .who = MEMBERS, .personal = true),
+	ROW("register its addresses", row_addresses, 0, PARAM, UNCOUNTED, .personal = true),
+	ROW("list what comes after its handles", row_next, 0, GNI_RC_INVALID_STATE, BY_MEMORY,
+	    .personal = true),
+	ROW("list all: one's own", row_list, 0, GNI_RC_SUCCESS, UNCOUNTED, .personal = true),
 	ROW("a twin of its handle reaches one's own", row_twin, 0, GNI_RC_SUCCESS, UNCOUNTED),
 	ROW("message into its mailbox", row_message, 0, REFUSED, BY_MEMORY, .member = HARMS),
 	ROW("credits into its mailbox", row_credits, 0, REFUSED, BY_MEMORY, .member = HARMS),
 	ROW("GNI_SmsgSend() to it", row_library, 0, GNI_RC_TRANSACTION_ERROR, BY_MEMORY,
 	    .who = GROWN_UP, .member = HARMS),
 	ROW("map its queues by one's own file", row_map, 0, -EINVAL, BY_QUEUE, .personal = true),
-	ROW("map queues 0..8191", row_map_sweep, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("map queues 0..1024 and beyond", row_map_sweep, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("map beside one's own queue", row_map_beyond, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("map its queues, not attached", row_map_spare, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("a queue of the same number is one's own", row_map_same, 0, GNI_RC_SUCCESS, UNCOUNTED,
 	    .personal = true),
 	ROW("its queues for source events", row_source, 0, PARAM, BY_QUEUE, .personal = true),
+	ROW("its queues for events of a chain", row_chain_source, 0, PARAM, BY_QUEUE,
+	    .personal = true),
+	ROW("its queues to a channel of one's own", row_notify, 0, PARAM, BY_QUEUE,
+	    .personal = true),
+	ROW("wake its queues", row_wake, 0, PARAM, BY_QUEUE, .personal = true),
 	ROW("register with its queues", row_register, 0, PARAM, BY_QUEUE, .personal = true),
 	ROW("destroy its queues", row_destroy, 0, PARAM, BY_QUEUE, .personal = true),
 	ROW("wait for its queues", row_wait, 0, PARAM, BY_QUEUE, .personal = true),
@@ -1006,6 +1039,8 @@ static bool applies(const struct row *row, const struct kind *k)
 		return uid != 0 && uid != USER && k->uid == USER;
 	case GROWN_UP:
 		return !k->child;
+	case MEMBERS:
+		return false;
 	default:
 		return true;
 	}
@@ -1146,6 +1181,8 @@ static const struct row heir_rows[] = {
 	ROW("register with its queues", row_register, 0, GNI_RC_SUCCESS, UNCOUNTED),
 	ROW("destroy its queues", row_destroy, 0, GNI_RC_SUCCESS, UNCOUNTED),
 	ROW("wait for its queue", row_heir_wait, 0, GNI_RC_TIMEOUT, UNCOUNTED),
+	ROW("clone its regions", row_heir_clone, 0, GNI_RC_SUCCESS, UNCOUNTED),
+	ROW("take an index", row_index_free, 0, GNI_RC_SUCCESS, UNCOUNTED),
 	ROW("deregister its handles", row_deregister, 0, GNI_RC_SUCCESS, UNCOUNTED),
 	ROW("cancel its datagram", row_heir_cancel, 0, GNI_RC_SUCCESS, UNCOUNTED),
 };

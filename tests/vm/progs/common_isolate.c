@@ -1,0 +1,287 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Isolation, the newer calls: clones, reserved regions, virtual indices, the list of
+ * registrations, chains of posts, channels of queues. See isolate.c.
+ */
+#include <sys/eventfd.h>
+
+#include <core/memhndl.h>
+
+#include "common_isolate.h"
+
+/* --- registrations ----------------------------------------------------------------- */
+
+static int try_register(struct kgni_ioc_mem_register *arg)
+{
+	return call(a.fd, KGNI_IOC_MEM_REGISTER, arg);
+}
+
+static int try_clone(struct kgni_mem_handle of, uint64_t addr)
+{
+	struct kgni_ioc_mem_register arg = {
+		.addr = addr, .length = PAGE, .flags = GNI_MEM_MDD_CLONE, .vmdh_index = ~0U,
+		.handle = of,
+	};
+
+	return try_register(&arg);
+}
+
+void row_clone(int unused)
+{
+	int r;
+
+	(void)unused;
+	for (r = 0; r < REGIONS; r++)
+		note(try_clone(known->mh[r], target_address(r)));
+}
+
+void row_clone_sweep(int unused)
+{
+	uint32_t mdh;
+
+	(void)unused;
+	for (mdh = 1; mdh <= KGNI_MH_MDH_MAX; mdh++)
+		note(try_clone(guess(address(MAIN), mdh, 0), address(MAIN)));
+}
+
+/* The victim's file may: of all but what is read-only, or reserved. */
+void row_heir_clone(int unused)
+{
+	(void)unused;
+	note(try_clone(known->mh[MAIN], address(MAIN)));
+	note(try_clone(known->mh[CLONE], address(CLONE)));
+	note(try_clone(known->mh[SEGMENTS], 0));
+}
+
+static int update(struct kgni_mem_handle h, uint64_t addr, uint32_t flags, uint32_t index)
+{
+	struct kgni_ioc_mem_register arg = {
+		.addr = addr, .length = PAGE, .flags = flags | GNI_MEM_UPDATE_REGION,
+		.vmdh_index = index, .handle = h,
+	};
+
+	return try_register(&arg);
+}
+
+/* With the victim's addresses, and with one's own. */
+void row_update(int unused)
+{
+	int r;
+
+	(void)unused;
+	for (r = 0; r < REGIONS; r++) {
+		note(update(known->mh[r], target_address(r), 0, ~0U));
+		note(update(known->mh[r], (uint64_t)a.local, 0, ~0U));
+	}
+}
+
+void row_update_index(int unused)
+{
+	uint32_t i;
+
+	(void)unused;
+	for (i = 0; i < VICTIM_INDICES; i++)
+		note(update((struct kgni_mem_handle){ 0, 0 }, address(VIRTUAL), GNI_MEM_USE_VMDH,
+			    i));
+}
+
+static int take_index(uint32_t index, struct kgni_mem_handle *handle)
+{
+	struct kgni_ioc_mem_register arg = {
+		.addr = (uint64_t)a.local, .length = PAGE, .flags = GNI_MEM_USE_VMDH,
+		.vmdh_index = index,
+	};
+	int rc = try_register(&arg);
+
+	*handle = arg.handle;
+	return rc;
+}
+
+/* The handle is the victim's, bit by bit but for the address, and leads to one's own. */
+void row_index(int unused)
+{
+	const uint64_t value = MARK;
+	struct kgni_ioc_post post = {
+		.type = GNI_POST_FMA_PUT, .remote_pe = a.pe, .length = 8,
+		.local_addr = (uint64_t)&value, .remote_addr = (uint64_t)a.local,
+	};
+	struct kgni_ioc_mem_deregister dereg;
+
+	(void)unused;
+	note(take_index(VICTIM_INDEX, &dereg.handle));
+	is_u64(dereg.handle.qword1 >> 52, known->mh[VIRTUAL].qword1 >> 52);
+	post.remote = known->mh[VIRTUAL];
+	is_u64(try_post(&post), GNI_RC_SUCCESS);
+	ok(!memcmp(a.local, &value, 8), "not one's own, either");
+	is_u64(call(a.fd, KGNI_IOC_MEM_DEREGISTER, &dereg), GNI_RC_SUCCESS);
+}
+
+void row_index_taken(int unused)
+{
+	struct kgni_mem_handle none;
+
+	(void)unused;
+	note(take_index(VICTIM_INDEX, &none));
+}
+
+void row_index_free(int unused)
+{
+	struct kgni_mem_handle handle;
+
+	(void)unused;
+	note(take_index(VICTIM_INDEX + 1, &handle));
+}
+
+/* An address is of the process that says it, and these are not mapped here. */
+void row_addresses(int unused)
+{
+	static const uint32_t flags[] = { 0, GNI_MEM_READ_ONLY, GNI_MEM_MDD_SHARED };
+	struct kgni_segment seg = { .length = PAGE };
+	struct kgni_ioc_mem_register arg = { .vmdh_index = ~0U, .length = PAGE };
+	unsigned int r, i;
+
+	(void)unused;
+	for (r = 0; r < REGIONS; r++) {
+		for (i = 0; i < ARRAY_SIZE(flags); i++) {
+			arg.addr = address(r);
+			arg.segments = 0;
+			arg.flags = flags[i];
+			note(try_register(&arg));
+			seg.addr = address(r);
+			arg.addr = (uint64_t)&seg;
+			arg.segments = 1;
+			note(try_register(&arg));
+		}
+	}
+}
+
+void row_next(int unused)
+{
+	int r;
+
+	(void)unused;
+	for (r = 0; r < REGIONS; r++) {
+		struct kgni_ioc_mem_next arg = { .handle = known->mh[r] };
+
+		note(call(a.fd, KGNI_IOC_MEM_NEXT, &arg));
+		ok(!arg.addr && !arg.length, "told of %#llx", (unsigned long long)arg.addr);
+	}
+}
+
+void row_list(int unused)
+{
+	struct kgni_ioc_mem_next arg = { .addr = 0 };
+	unsigned int n = 0;
+	int rc;
+
+	(void)unused;
+	while (!(rc = call(a.fd, KGNI_IOC_MEM_NEXT, &arg))) {
+		note(rc);
+		is_u64(arg.addr, (uint64_t)a.local);
+		n++;
+	}
+	is_u64(rc, GNI_RC_NO_MATCH);
+	is_u64(n, 1);
+}
+
+/* --- chains ------------------------------------------------------------------------ */
+
+/* A put from one place of one's own to another. */
+static struct kgni_ioc_post own_post(void)
+{
+	return (struct kgni_ioc_post){
+		.type = GNI_POST_FMA_PUT, .remote_pe = a.pe, .remote = a.lmh, .length = 8,
+		.local_addr = (uint64_t)a.local + PAGE, .local = a.lmh,
+		.remote_addr = (uint64_t)a.local + 2 * PAGE,
+	};
+}
+
+/* What is tried between two that are in order. */
+static int try_chain(const struct kgni_ioc_post *post, uint32_t queue)
+{
+	struct kgni_ioc_post posts[3] = { own_post(), *post, own_post() };
+	struct kgni_ioc_post_chain arg = { .posts = (uint64_t)posts, .count = 3 };
+	int rc;
+
+	posts[0].cq_mode = GNI_CQMODE_GLOBAL_EVENT;
+	posts[0].src_cq = queue;
+	posts[0].src_event = 1;
+	rc = call(a.fd, KGNI_IOC_POST_CHAIN, &arg);
+	return rc ? rc : source_event();
+}
+
+void row_chain(int which)
+{
+	const struct transfer *t = &transfers[which];
+	struct kgni_ioc_post post;
+	int r, rc;
+
+	for (r = 0; r < (a.k->member ? 1 : REGIONS); r++) {
+		memset(a.local, LOCAL_FILL, LOCAL_LEN);
+		post = aimed_post(t, r);
+		rc = try_chain(&post, a.cq[0].id);
+		note(t->reads ? judge_read(t, r, rc) : rc);
+	}
+}
+
+void row_chain_local(int which)
+{
+	struct kgni_ioc_post post;
+	int r;
+
+	for (r = 0; r < (a.k->member ? 1 : REGIONS); r++) {
+		memset(a.local, LOCAL_FILL, LOCAL_LEN);
+		post = aimed_post(&transfers[which], r);
+		post.local_addr = post.remote_addr;
+		post.local = post.remote;
+		post.remote_pe = a.pe;
+		post.remote_addr = (uint64_t)a.local;
+		post.remote = a.lmh;
+		note(try_chain(&post, a.cq[0].id));
+	}
+}
+
+static int chain_to_queue(const struct raw_cq *cq)
+{
+	struct kgni_ioc_post post = own_post();
+
+	return try_chain(&post, cq->id);
+}
+
+void row_chain_source(int unused)
+{
+	(void)unused;
+	each_queue(chain_to_queue);
+}
+
+/* --- channels ---------------------------------------------------------------------- */
+
+static int notify_by_queue(const struct raw_cq *cq)
+{
+	struct kgni_ioc_cq_notify arg = { .id = cq->id, .fd = eventfd(0, EFD_CLOEXEC) };
+	int rc;
+
+	must(arg.fd >= 0);
+	rc = call(a.fd, KGNI_IOC_CQ_NOTIFY, &arg);
+	close(arg.fd);
+	return rc;
+}
+
+void row_notify(int unused)
+{
+	(void)unused;
+	each_queue(notify_by_queue);
+}
+
+static int wake_queue(const struct raw_cq *cq)
+{
+	struct kgni_ioc_cq_wake arg = { .id = cq->id };
+
+	return call(a.fd, KGNI_IOC_CQ_WAKE, &arg);
+}
+
+void row_wake(int unused)
+{
+	(void)unused;
+	each_queue(wake_queue);
+}
