@@ -382,9 +382,8 @@ static bool kgni_dgram_try_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test
 	return *rc || arg->state != GNI_POST_PENDING;
 }
 
-/* KGNI_IOC_DGRAM_TEST. What it puts into @taken is for kgni_dgram_told(). */
-long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
-		     struct kgni_dgram **taken)
+static long kgni_dgram_wait_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+				 struct kgni_dgram **taken)
 {
 	long rc;
 	int error;
@@ -406,6 +405,17 @@ long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
 	if (error == -ETIME)
 		return GNI_RC_TIMEOUT;
 	return error ? -EINTR : rc;
+}
+
+/* KGNI_IOC_DGRAM_TEST. What it puts into @taken is for kgni_dgram_told(). */
+long kgni_dgram_test(struct kgni_nic *nic, struct kgni_ioc_dgram_test *arg,
+		     struct kgni_dgram **taken)
+{
+	long rc = kgni_dgram_wait_test(nic, arg, taken);
+
+	if (rc == GNI_RC_NO_MATCH)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_DATAGRAM);
+	return rc;
 }
 
 static long kgni_dgram_probe_locked(struct kgni_nic *nic, struct kgni_ioc_dgram_probe *arg,
@@ -525,6 +535,9 @@ long kgni_dgram_cancel(struct kgni_nic *nic, struct kgni_ioc_dgram_cancel *arg)
 	kgni_dgram_lock(nic);
 	rc = kgni_dgram_cancel_locked(nic, arg);
 	kgni_dgram_unlock(nic);
+	/* An endpoint may well end without one. */
+	if (rc == GNI_RC_NO_MATCH && !(arg->flags & KGNI_DGRAM_EP_GONE))
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_DATAGRAM);
 	return rc;
 }
 

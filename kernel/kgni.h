@@ -68,6 +68,7 @@ enum kgni_refusal {
 	KGNI_REFUSED_ATTACH,	/* a job of another user, a tag that is not for users */
 	KGNI_REFUSED_MEMORY,	/* no registration that the caller may use so */
 	KGNI_REFUSED_QUEUE,	/* no queue of the caller's file */
+	KGNI_REFUSED_DATAGRAM,	/* no datagram of the caller's file */
 	KGNI_REFUSALS
 };
 

@@ -63,10 +63,17 @@ static ssize_t queue_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(queue);
 
+static ssize_t datagram_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return refused_show(dev, buf, KGNI_REFUSED_DATAGRAM);
+}
+static DEVICE_ATTR_RO(datagram);
+
 static struct attribute *kgni_refused_attrs[] = {
 	&dev_attr_attach.attr,
 	&dev_attr_memory.attr,
 	&dev_attr_queue.attr,
+	&dev_attr_datagram.attr,
 	NULL
 };
 

@@ -30,7 +30,7 @@ static char *page_for(struct kunit *test)
 static void counters(struct kunit *test)
 {
 	struct kgni_device *dev = kgt_device(test, KGT_PE);
-	static const char *const names[] = { "attach", "memory", "queue" };
+	static const char *const names[] = { "attach", "memory", "queue", "datagram" };
 	char *buf = page_for(test);
 	u32 i, n;
 
@@ -43,6 +43,7 @@ static void counters(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "attach", buf), "1\n");
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "memory", buf), "2\n");
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "queue", buf), "3\n");
+	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "datagram", buf), "4\n");
 	atomic64_set(&dev->refused[KGNI_REFUSED_QUEUE], S64_MAX);
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "queue", buf),
 			   "9223372036854775807\n");
@@ -201,6 +202,39 @@ static long do_wait(struct kgt_scene *s)
 	return rc;
 }
 
+static long do_dgram_test(struct kgt_scene *s)
+{
+	struct kgni_ioc_dgram_test arg = { .ep = 7 };
+	struct kgni_dgram *taken;
+
+	return kgni_dgram_test(s->f->nic, &arg, &taken);
+}
+
+static long cancel(struct kgt_scene *s, u32 flags)
+{
+	struct kgni_ioc_dgram_cancel arg = { .ep = 7, .flags = flags };
+
+	return kgni_dgram_cancel(s->f->nic, &arg);
+}
+
+static long do_dgram_cancel(struct kgt_scene *s)
+{
+	return cancel(s, 0);
+}
+
+static long do_dgram_gone(struct kgt_scene *s)
+{
+	return cancel(s, KGNI_DGRAM_EP_GONE);
+}
+
+static long do_dgram_probe(struct kgt_scene *s)
+{
+	struct kgni_ioc_dgram_probe arg = { 0 };
+	struct kgni_dgram *taken;
+
+	return kgni_dgram_probe(s->f->nic, &arg, &taken);
+}
+
 #define NONE	KGNI_REFUSALS
 
 static const struct act {
@@ -228,6 +262,10 @@ static const struct act {
 	{ "notify", do_notify, GNI_RC_INVALID_PARAM, KGNI_REFUSED_QUEUE },
 	{ "notify nobody", do_notify_no_channel, GNI_RC_INVALID_PARAM, NONE },
 	{ "wait", do_wait, GNI_RC_INVALID_PARAM, KGNI_REFUSED_QUEUE },
+	{ "state of a datagram", do_dgram_test, GNI_RC_NO_MATCH, KGNI_REFUSED_DATAGRAM },
+	{ "cancel a datagram", do_dgram_cancel, GNI_RC_NO_MATCH, KGNI_REFUSED_DATAGRAM },
+	{ "end of an endpoint", do_dgram_gone, GNI_RC_NO_MATCH, NONE },
+	{ "probe", do_dgram_probe, GNI_RC_NO_MATCH, NONE },
 };
 
 static void act_desc(const struct act *a, char *desc)

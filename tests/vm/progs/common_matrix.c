@@ -100,6 +100,7 @@ void read_refusals(uint64_t count[REFUSAL_KINDS])
 {
 	static const char *const names[REFUSAL_KINDS] = {
 		[BY_ATTACH] = "attach", [BY_MEMORY] = "memory", [BY_QUEUE] = "queue",
+		[BY_DGRAM] = "datagram",
 	};
 	static unsigned int devices;
 	unsigned int device, i;

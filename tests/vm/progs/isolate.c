@@ -680,16 +680,21 @@ static void row_dgram_cancel(int unused)
 	struct kgni_ioc_dgram_cancel arg = { 0 };
 
 	(void)unused;
-	for (arg.ep = EP_WILD; arg.ep <= EP_NAMED; arg.ep++) {
-		arg.flags = 0;
+	for (arg.ep = EP_WILD; arg.ep <= EP_NAMED; arg.ep++)
 		note(call(a.fd, KGNI_IOC_DGRAM_CANCEL, &arg));
-		arg.flags = KGNI_DGRAM_EP_GONE;
-		note(call(a.fd, KGNI_IOC_DGRAM_CANCEL, &arg));
-	}
 	arg = (struct kgni_ioc_dgram_cancel){
 		.ep = EP_NAMED, .flags = KGNI_DGRAM_WITH_ID, .id = DGRAM_NAME,
 	};
 	note(call(a.fd, KGNI_IOC_DGRAM_CANCEL, &arg));
+}
+
+static void row_dgram_gone(int unused)
+{
+	struct kgni_ioc_dgram_cancel arg = { .flags = KGNI_DGRAM_EP_GONE };
+
+	(void)unused;
+	for (arg.ep = EP_WILD; arg.ep <= EP_NAMED; arg.ep++)
+		note(call(a.fd, KGNI_IOC_DGRAM_CANCEL, &arg));
 }
 
 /* --- rows: to become a member ------------------------------------------------------ */
@@ -989,11 +994,13 @@ static const struct row rows[] = {
 	    .member = HARMS, .member_code = MATCHED),
 	ROW("wildcard for what it sends", row_dgram_wild, 0, WAITS, UNCOUNTED,
 	    .member = HARMS, .member_code = MATCHED),
-	ROW("ask for the state of its datagrams", row_dgram_test, 0, GNI_RC_NO_MATCH, UNCOUNTED,
+	ROW("ask for the state of its datagrams", row_dgram_test, 0, GNI_RC_NO_MATCH, BY_DGRAM,
 	    .personal = true),
 	ROW("probe for its datagrams", row_dgram_probe, 0, GNI_RC_NO_MATCH, UNCOUNTED,
 	    .personal = true),
-	ROW("cancel its datagrams", row_dgram_cancel, 0, GNI_RC_NO_MATCH, UNCOUNTED,
+	ROW("cancel its datagrams", row_dgram_cancel, 0, GNI_RC_NO_MATCH, BY_DGRAM,
+	    .personal = true),
+	ROW("end its endpoints", row_dgram_gone, 0, GNI_RC_NO_MATCH, UNCOUNTED,
 	    .personal = true),
 	ROW("attach with its cookie: one's own job", row_attach_cookie, 0, GNI_RC_SUCCESS,
 	    BY_MEMORY, .who = NOT_KNOWN),
