@@ -181,11 +181,11 @@ static int64_t pinned_pages(void)
 
 static void count_resources(struct resources *r)
 {
+	unsigned int device, count = device_count();
 	gni_dev_res_desc_t desc;
-	unsigned int device;
 	int type;
 
-	for (device = 0; device < device_count(); device++) {
+	for (device = 0; device < count; device++) {
 		for (type = GNI_DEV_RES_FIRST + 1; type < GNI_DEV_RES_LAST; type++) {
 			if (GNI_GetDevResInfo(device, type, &desc) == GNI_RC_SUCCESS)
 				r->available[device][type] = desc.available;
