@@ -35,6 +35,7 @@ enum {
 	C_GONE = 1 << 7 | 1 << 8,	/* events of a post: not registered, aborted */
 	C_PENDING = 1 << 9, C_MATCHED = 1 << 10, C_ENDED = 1 << 11,
 	C_BADF = 1 << 12, C_EINVAL = 1 << 13,
+	C_MISSING = 1 << 14,		/* event of a post: no page there */
 };
 
 /* What an operation does to the other. */
@@ -180,7 +181,7 @@ uint64_t now_ns(void);
 void run_pairs(const struct object *object, enum place place);
 
 /* The objects. */
-extern const struct object memory_object, bte_object, queue_object, ring_object;
+extern const struct object memory_object, region_object, bte_object, queue_object, ring_object;
 extern const struct object dgram_object, job_object, pool_object, file_object;
 
 /* Of use to several: common_pairs_mem.c. */

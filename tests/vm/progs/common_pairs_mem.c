@@ -7,6 +7,7 @@
  * it: 0x11 was there before, 0x22 in a buffer that nothing was read into, 0x77
  * is put there the moment the memory is deregistered and must stay.
  */
+#include <sys/eventfd.h>
 #include <sys/syscall.h>
 
 #include "common_pairs.h"
@@ -22,6 +23,7 @@
 /* The target: a page of words, and a slot for each side. */
 #define TARGET_LEN	(PAGE + 2 * LONG)
 #define DUMP_LEN	(2 * LONG)
+#define UPDATED		(TARGET_LEN / PAGE)
 #define QUEUE_LEN	2048
 #define AMO_AT		0
 #define WORD_AT		8
@@ -29,6 +31,7 @@
 
 static struct {
 	unsigned char *target, *dump, *local[2];
+	int channel;		/* made early, lest it take the number of a file that closes */
 } mem;
 
 static unsigned char stamp(int me)
@@ -57,6 +60,8 @@ void mem_begin(void)
 
 	mem.target = map_shared(TARGET_LEN);
 	mem.dump = map_shared(DUMP_LEN);
+	mem.channel = eventfd(0, EFD_CLOEXEC);
+	must(mem.channel >= 0);
 	for (i = 0; i < 2; i++)
 		mem.local[i] = map_shared(LONG);
 }
@@ -93,25 +98,37 @@ static int next_entry(struct side *s, uint64_t *e)
 	return true;
 }
 
+static uint64_t event_value(const struct side *s)
+{
+	return (w->round << 1 | s->me) & KGNI_CQE_INST_MASK;
+}
+
+static void source_event(const struct side *s, struct kgni_ioc_post *p)
+{
+	p->cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
+	p->src_cq = s->cq.id;
+	p->src_event = event_value(s);
+}
+
+static int event_code(struct side *s)
+{
+	uint64_t e = 0;
+
+	if (!ok(next_entry(s, &e), "%s: no event", w->op[s->me]->name))
+		return -ETIME;
+	is_u64(e & KGNI_CQE_INST_MASK, event_value(s));
+	return kgni_cqe_status(e) ? EVENT(kgni_cqe_status(e)) : GNI_RC_SUCCESS;
+}
+
 /* Its own, and where it takes events, the one that comes of it. */
 static int do_post(struct side *s, struct kgni_ioc_post *p)
 {
-	const uint64_t event = (w->round << 1 | s->me) & KGNI_CQE_INST_MASK;
-	uint64_t e = 0;
 	int rc;
 
-	if (s->mapped) {
-		p->cq_mode |= GNI_CQMODE_GLOBAL_EVENT;
-		p->src_cq = s->cq.id;
-		p->src_event = event;
-	}
+	if (s->mapped)
+		source_event(s, p);
 	rc = call(s->fd, KGNI_IOC_POST, p);
-	if (rc || !s->mapped)
-		return rc;
-	if (!ok(next_entry(s, &e), "%s: no event", w->op[s->me]->name))
-		return -ETIME;
-	is_u64(e & KGNI_CQE_INST_MASK, event);
-	return kgni_cqe_status(e) ? EVENT(kgni_cqe_status(e)) : GNI_RC_SUCCESS;
+	return rc || !s->mapped ? rc : event_code(s);
 }
 
 /* At the target, with an event for its queue. */
@@ -150,16 +167,45 @@ static int op_post(struct side *s)
 	return do_post(s, &p);
 }
 
+static struct kgni_ioc_post word_post(const uint64_t *value)
+{
+	return (struct kgni_ioc_post){
+		.type = GNI_POST_FMA_PUT, .length = 8, .local_addr = (uint64_t)value,
+		.remote_addr = (uint64_t)word_at(WORD_AT),
+	};
+}
+
 /* Both sides put to the same word. */
 int op_word(struct side *s)
 {
 	uint64_t value = bytes8(stamp(s->me));
-	struct kgni_ioc_post p = {
-		.type = GNI_POST_FMA_PUT, .length = 8, .local_addr = (uint64_t)&value,
-		.remote_addr = (uint64_t)word_at(WORD_AT),
-	};
+	struct kgni_ioc_post p = word_post(&value);
 
 	return do_target_post(s, &p);
+}
+
+/* The word, and the word again, and both with an event for the queue; one for all. */
+static int op_chain(struct side *s)
+{
+	uint64_t value = bytes8(stamp(s->me));
+	struct kgni_ioc_post p[2] = { word_post(&value), word_post(&value) };
+	struct kgni_ioc_post_chain arg = { .posts = (uint64_t)p, .count = 2 };
+	int i, rc;
+
+	for (i = 0; i < 2; i++) {
+		p[i].remote_pe = w->pe;
+		p[i].remote = w->target;
+	}
+	p[1].cq_mode = GNI_CQMODE_REMOTE_EVENT;
+	p[1].remote_event = 0x100 + s->me;
+	if (s->mapped)
+		source_event(s, &p[0]);
+	rc = call(s->fd, KGNI_IOC_POST_CHAIN, &arg);
+	if (!rc && s->mapped)
+		rc = event_code(s);
+	if (!rc)
+		w->pushed++;
+	return rc;
 }
 
 static int op_amo(struct side *s)
@@ -200,6 +246,61 @@ static int register_at(struct side *s, void *addr, size_t len, uint32_t queue)
 int op_register(struct side *s)
 {
 	return register_at(s, mem.target, 4 * PAGE, 0);
+}
+
+static int register_and_back(struct side *s, struct kgni_ioc_mem_register *reg)
+{
+	struct kgni_ioc_mem_deregister dereg;
+	int rc = call(s->fd, KGNI_IOC_MEM_REGISTER, reg);
+
+	if (rc)
+		return rc;
+	dereg.handle = reg->handle;
+	return call(s->fd, KGNI_IOC_MEM_DEREGISTER, &dereg);
+}
+
+/* A page of the target, by a handle of its own, and away with that. */
+static int op_clone(struct side *s)
+{
+	struct kgni_ioc_mem_register reg = {
+		.addr = (uint64_t)slot(s->me), .length = PAGE, .flags = GNI_MEM_MDD_CLONE,
+		.vmdh_index = ~0U, .handle = w->target,
+	};
+
+	return register_and_back(s, &reg);
+}
+
+/* Both sides want the same index. */
+static int op_index(struct side *s)
+{
+	struct kgni_ioc_mem_register reg = {
+		.addr = (uint64_t)mem.local[s->me], .length = PAGE, .flags = GNI_MEM_USE_VMDH,
+	};
+
+	return register_and_back(s, &reg);
+}
+
+/* A page more of the target each time; of both sides the same. */
+static int op_update(struct side *s)
+{
+	struct kgni_ioc_mem_register reg = {
+		.addr = (uint64_t)mem.target + w->result[s->me].turns / 2 % UPDATED * PAGE,
+		.length = PAGE,
+		.flags = GNI_MEM_UPDATE_REGION, .vmdh_index = ~0U, .handle = w->target,
+	};
+
+	return call(s->fd, KGNI_IOC_MEM_REGISTER, &reg);
+}
+
+/* What comes after the target: the other region. */
+static int op_next(struct side *s)
+{
+	struct kgni_ioc_mem_next arg = { .handle = w->target };
+	int rc = call(s->fd, KGNI_IOC_MEM_NEXT, &arg);
+
+	if (!rc)
+		ok(arg.handle.qword1 == w->dump.qword1 && arg.length == DUMP_LEN, "not the next");
+	return rc;
 }
 
 static int op_register_queue(struct side *s)
@@ -310,6 +411,40 @@ static int op_source(struct side *s)
 	return rc;
 }
 
+static int op_chain_source(struct side *s)
+{
+	uint64_t value = 1;
+	struct kgni_ioc_post p[2] = {
+		{ .type = GNI_POST_FMA_PUT, .length = 8, .local_addr = (uint64_t)&value,
+		  .remote_pe = w->pe, .remote = w->dump, .remote_addr = (uint64_t)mem.dump },
+	};
+	struct kgni_ioc_post_chain arg = { .posts = (uint64_t)p, .count = 2 };
+	int rc;
+
+	p[1] = p[0];
+	p[0].cq_mode = GNI_CQMODE_GLOBAL_EVENT;
+	p[0].src_cq = w->queue.id;
+	rc = call(s->fd, KGNI_IOC_POST_CHAIN, &arg);
+	if (!rc)
+		w->pushed++;
+	return rc;
+}
+
+static int op_wake(struct side *s)
+{
+	struct kgni_ioc_cq_wake arg = { .id = w->queue.id };
+
+	return call(s->fd, KGNI_IOC_CQ_WAKE, &arg);
+}
+
+/* The first one is the queue's for good. */
+static int op_channel(struct side *s)
+{
+	struct kgni_ioc_cq_notify arg = { .id = w->queue.id, .fd = mem.channel };
+
+	return call(s->fd, KGNI_IOC_CQ_NOTIFY, &arg);
+}
+
 /* --- operations: mappings of a ring ------------------------------------------------ */
 
 static void *map_queue(struct side *s)
@@ -364,6 +499,23 @@ static int op_fork(struct side *s)
 		_exit(0);
 	waitpid(pid, NULL, 0);
 	return pid < 0 ? -errno : GNI_RC_SUCCESS;
+}
+
+/* As the library does it: who unmasks has the driver look again. */
+static int op_mask(struct side *s)
+{
+	uint32_t *masked = &s->queue.ring->masked;
+
+	__atomic_fetch_add(masked, 1, __ATOMIC_SEQ_CST);
+	return __atomic_sub_fetch(masked, 1, __ATOMIC_SEQ_CST) ? GNI_RC_SUCCESS : op_wake(s);
+}
+
+static int op_arm(struct side *s)
+{
+	kgni_ring_notify_arm(&s->queue);
+	if (kgni_ring_ready(&s->queue))
+		kgni_ring_notify_disarm(&s->queue);
+	return GNI_RC_SUCCESS;
 }
 
 /* There is room for the events of the other side's posts. */
@@ -483,6 +635,22 @@ static bool rings_mapped(int me);
 static struct kgni_ring_view queue_view;
 static void *queue_mem;
 
+/* A region of which the words are there, and the slots are not. */
+static struct kgni_mem_handle reserved_target(void)
+{
+	struct kgni_ioc_mem_register arg = {
+		.addr = (uint64_t)mem.target, .length = PAGE, .flags = GNI_MEM_UPDATE_REGION,
+		.vmdh_index = ~0U,
+	};
+	struct kgni_ioc_mdd_block block = { .entries = 1 };
+
+	arg.handle = raw_mem_open(w->fd, mem.target, TARGET_LEN, GNI_MEM_RESERVE_REGION,
+				  w->queue.id);
+	must(!call(w->fd, KGNI_IOC_MEM_REGISTER, &arg));
+	must(!call(w->fd, KGNI_IOC_MDD_BLOCK, &block));
+	return arg.handle;
+}
+
 void mem_open_world(void)
 {
 	struct kgni_ioc_attach at = { .inst_id = OWNER_ID, .ptag = ANY, .cookie = COOKIE };
@@ -498,7 +666,8 @@ void mem_open_world(void)
 		w->local[i] = raw_mem_open(w->fd, mem.local[i], LONG, 0, 0);
 	}
 	make_queue(w->fd, &w->queue, QUEUE_LEN);
-	w->target = raw_mem_open(w->fd, mem.target, TARGET_LEN, 0, w->queue.id);
+	w->target = w->object == &region_object ? reserved_target() :
+		    raw_mem_open(w->fd, mem.target, TARGET_LEN, 0, w->queue.id);
 	w->dump = raw_mem_open(w->fd, mem.dump, DUMP_LEN, 0, 0);
 	more_objects();
 	queue_mem = NULL;
@@ -649,6 +818,7 @@ static void ring_open(void)
 	mem_open_world();
 	if (!queue_mem)
 		return;
+	is_u64(op_channel(&(struct side){ .fd = w->fd }), GNI_RC_SUCCESS);
 	for (i = 0; i < 2; i++)
 		w->pushed += kgni_ring_push(&queue_view, kgni_cqe_remote(9, 0, KGNI_CQE_POST));
 }
@@ -725,7 +895,7 @@ static void check_words(void)
 		unsigned int done = w->result[i].done;
 
 		sum += w->op[i]->fn == op_amo ? done : 0;
-		words += w->op[i]->fn == op_word ? done : 0;
+		words += w->op[i]->fn == op_word || w->op[i]->fn == op_chain ? done : 0;
 		exact &= rings_mapped(i);
 	}
 	if (exact)
@@ -790,6 +960,9 @@ void mem_check(void)
 	  .effects = ENDS_FILE, .owner = true, .once = true }
 #define KILL	OP_KILL(after_kill)
 #define CQWRITE	{ .name = "CQ write", .fn = op_cqwrite, .codes = C_OK, ON_MEMORY(C_GONE) }
+#define CHAIN	{ .name = "chain", .fn = op_chain, .codes = C_OK, ON_MEMORY(C_GONE) }
+#define NEXT									\
+	{ .name = "list", .fn = op_next, .codes = C_OK, ON_MEMORY(C_STATE), .owner = true }
 #define WORD	{ .name = "FMA put, word", .fn = op_word, .codes = C_OK, ON_MEMORY(C_GONE) }
 
 static const struct op memory_ops[] = {
@@ -805,6 +978,28 @@ static const struct op memory_ops[] = {
 	POST("RDMA put", RDMA_PUT, LONG),
 	POST("RDMA get", RDMA_GET, LONG),
 	CQWRITE,
+	CHAIN,
+	NEXT,
+	{ .name = "clone", .fn = op_clone, .codes = C_OK, ON_MEMORY(C_PARAM), .owner = true },
+	KILL,
+};
+
+/* Where pages of the target may not be there yet. */
+#define EARLY_POST(name_, which, len_)						\
+	{ .name = (name_), .fn = op_post, .arg = (which), .len = (len_),	\
+	  .codes = C_OK | C_MISSING, ON_MEMORY(C_GONE) }
+
+static const struct op region_ops[] = {
+	{ .name = "update", .fn = op_update, .codes = C_OK, ON_MEMORY(C_PARAM), .owner = true },
+	DEREGISTER,
+	CLOSE,
+	WORD,
+	EARLY_POST("FMA put, 2 pages", PUT, 2 * PAGE),
+	EARLY_POST("FMA get", GET, 2 * PAGE),
+	EARLY_POST("RDMA put", RDMA_PUT, LONG),
+	CHAIN,
+	NEXT,
+	{ .name = "take an index", .fn = op_index, .codes = C_OK | C_RESOURCE, .owner = true },
 	KILL,
 };
 
@@ -845,6 +1040,11 @@ static const struct op queue_ops[] = {
 	  .owner = true },
 	WORD,
 	CQWRITE,
+	{ .name = "event of a chain", .fn = op_chain_source, .codes = C_OK, ON_QUEUE(C_PARAM),
+	  .owner = true },
+	{ .name = "wake", .fn = op_wake, .codes = C_OK, ON_QUEUE(C_PARAM), .owner = true },
+	{ .name = "channel", .fn = op_channel, .codes = C_OK | C_STATE, ON_QUEUE(C_PARAM),
+	  .owner = true },
 	{ .name = "register with it", .fn = op_register_queue, .codes = C_OK, ON_QUEUE(C_PARAM),
 	  .owner = true },
 	CLOSE,
@@ -859,6 +1059,9 @@ static const struct op ring_ops[] = {
 	{ .name = "fork", .fn = op_fork, .codes = C_OK, .owner = true },
 	{ .name = "push", .fn = op_push, .codes = C_OK | C_NOT_DONE, .owner = true, .quick = true },
 	{ .name = "pop", .fn = op_pop, .codes = C_OK | C_NOT_DONE, .owner = true, .quick = true },
+	{ .name = "mask and unmask", .fn = op_mask, .codes = C_OK, ON_QUEUE(C_PARAM),
+	  .owner = true },
+	{ .name = "arm channel", .fn = op_arm, .codes = C_OK, .owner = true, .quick = true },
 	CQWRITE,
 	DESTROY,
 	WAIT,
@@ -869,6 +1072,14 @@ static const struct op ring_ops[] = {
 const struct object memory_object = {
 	.name = "registration", .ops = memory_ops, .count = ARRAY_SIZE(memory_ops),
 	.places = AT(IN_THREADS) | AT(BY_FILE) | AT(BY_JOB) | AT(BY_NIC),
+	.begin = mem_begin, .open = mem_open_world, .side_open = mem_side_open,
+	.side_close = mem_side_close, .check = mem_check, .close = mem_close_world,
+};
+
+/* An update is for the process that reserved the region. */
+const struct object region_object = {
+	.name = "region", .ops = region_ops, .count = ARRAY_SIZE(region_ops),
+	.places = AT(IN_THREADS) | AT(BY_JOB) | AT(BY_NIC),
 	.begin = mem_begin, .open = mem_open_world, .side_open = mem_side_open,
 	.side_close = mem_side_close, .check = mem_check, .close = mem_close_world,
 };

@@ -21,6 +21,9 @@ CASE_AT(memory, IN_THREADS)
 CASE_AT(memory, BY_FILE)
 CASE_AT(memory, BY_JOB)
 CASE_AT(memory, BY_NIC)
+CASE_AT(region, IN_THREADS)
+CASE_AT(region, BY_JOB)
+CASE_AT(region, BY_NIC)
 CASE_AT(bte, IN_THREADS)
 CASE_AT(bte, BY_FILE)
 CASE_AT(queue, IN_THREADS)
@@ -48,6 +51,9 @@ static const struct test tests[] = {
 	CASE("registration, two processes with one file", memory_BY_FILE, SLOW),
 	CASE("registration, two members of the job", memory_BY_JOB, SLOW),
 	CASE("registration, two NICs", memory_BY_NIC, SLOW),
+	CASE("region, two threads", region_IN_THREADS, SLOW),
+	CASE("region, two members of the job", region_BY_JOB, SLOW),
+	CASE("region, two NICs", region_BY_NIC, SLOW),
 	CASE("BTE, two threads", bte_IN_THREADS, SLOW),
 	CASE("BTE, two processes with one file", bte_BY_FILE, SLOW),
 	CASE("queue, two threads", queue_IN_THREADS, SLOW),
