@@ -340,6 +340,14 @@ lint:
 demo:
 	$(Q)tests/vm/demo.sh
 
+# What IP over GNI takes beside other ways on this machine.
+.PHONY: bench-gnip
+ROUNDS ?= 3
+bench-gnip:
+	$(Q)tests/vm/deps.sh build vm
+	$(Q)$(MAKE) module lib tools tests-vm
+	$(Q)tests/vm/bench-gnip.sh $(ROUNDS)
+
 # For scripts: one variable's value.
 print-%:
 	@printf '%s\n' '$($*)'
@@ -375,7 +383,7 @@ install-user: lib tools man
 
 install-module: module
 	$(Q)$(INSTALL) -d '$(DESTDIR)$(MODDIR)' '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)'
-	$(Q)$(call in_data,$(MODDIR)) '$(KMOD_DIR)/kgni.ko'
+	$(Q)$(call in_data,$(MODDIR)) '$(KMOD_DIR)/kgni.ko' '$(KMOD_DIR)/gnip.ko'
 	$(Q)sed 's|\t[^\t]*/kgni\t|\textra/kgni\t|' '$(KMOD_DIR)/Module.symvers' \
 		> '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)/Module.symvers'
 	$(Q)chmod 644 '$(DESTDIR)$(SRCDIR)/symvers/$(KVER)/Module.symvers'
@@ -396,7 +404,7 @@ uninstall:
 	rm -f $(patsubst include/uapi/%,'$(DESTDIR)$(PREFIX)/include/%',$(wildcard include/uapi/gni/*.h))
 	rm -f $(foreach p,$(MAN_PAGES),'$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))')
 	rm -f '$(DESTDIR)/usr/lib/udev/rules.d/60-kgni.rules'
-	rm -f '$(DESTDIR)'/lib/modules/*/extra/kgni.ko
+	rm -f '$(DESTDIR)'/lib/modules/*/extra/kgni.ko '$(DESTDIR)'/lib/modules/*/extra/gnip.ko
 	rm -rf '$(DESTDIR)$(SRCDIR)'
 
 .PHONY: clean help
@@ -406,7 +414,7 @@ clean:
 help:
 	@echo 'make             module, library, tools and tests, under build/'
 	@echo 'make deps        install the Debian packages that all of this needs'
-	@echo 'make module      kgni.ko for KDIR=$(KDIR)'
+	@echo 'make module      kgni.ko and gnip.ko for KDIR=$(KDIR)'
 	@echo 'make kunit       kgni_test.ko, its KUnit suites, if that kernel has KUnit'
 	@echo 'make lib tools tests man examples'
 	@echo 'make check       unit, ABI and VM tests; check-unit and check-vm: some of them'
@@ -417,6 +425,7 @@ help:
 	@echo 'make fuzz-vm     look for bugs in the driver, in the debug VM; MINUTES=20'
 	@echo 'make lint        checkpatch, sparse, W=1 and -Werror builds, shellcheck'
 	@echo 'make demo        boot a VM that runs tools/demo.sh'
+	@echo 'make bench-gnip  IP over GNI beside veth and loopback, in the VM; ROUNDS=3'
 	@echo 'make install     DESTDIR= PREFIX=/usr LIBDIR=PREFIX/lib; also uninstall,'
 	@echo '                 install-user, install-module, install-source'
 	@echo 'make clean       remove build/'
