@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Makes the VM's initramfs: busybox, bash, kmod, kgni.ko, what the build made
-# for the VM, and the test files.
+# Makes the VM's initramfs: busybox, bash, kmod, programs for networking, kgni.ko,
+# gnip.ko, what the build made for the VM, and the test files.
 #
 #	mkinitramfs.sh -o OUT.cpio [--modules "NAME..."] [--file SRC:DST]...
 set -euo pipefail
@@ -88,7 +88,20 @@ add_base()
 	install -m 644 "$VM_SRC/guest-run.sh" "$root/vm/guest-run.sh"
 }
 
-# Kernel modules with what they depend on, kgni.ko, and those of tests if they are built,
+# Of these networking programs busybox has none, or lesser ones; those of sbin come first.
+add_network()
+{
+	local name
+
+	for name in ip ping iperf3 ethtool; do
+		PATH=$PATH:/usr/sbin:/sbin command -v "$name" || die "no $name: tests/vm/deps.sh vm"
+	done | {
+		mapfile -t paths
+		add_programs /usr/sbin "${paths[@]}"
+	}
+}
+
+# Kernel modules with what they depend on, ours, and those of tests if they are built,
 # without debug information: it makes up most of them, and of the time to load them.
 add_modules()
 {
@@ -102,7 +115,7 @@ add_modules()
 	done | sed -n 's/^insmod \([^ ]*\).*/\1/p' | sort -u | while read -r path; do
 		install -D -m 644 "$path" "$root${path#"$kdir"}"
 	done
-	for path in "$BUILD/kmod/$kver/kgni.ko" "$BUILD/kunit/$kver/kgni_test.ko" \
+	for path in "$BUILD/kmod/$kver"/{kgni,gnip}.ko "$BUILD/kunit/$kver/kgni_test.ko" \
 		"$BUILD/kmodtest/$kver"/*.ko; do
 		[ ! -e "$path" ] || strip -g -o "$root/$moddir/extra/${path##*/}" "$path"
 	done
@@ -111,6 +124,7 @@ add_modules()
 
 shopt -s nullglob
 add_base
+add_network
 add_modules
 add_programs /usr/lib "$BUILD"/lib/libugni.so.0
 add_programs /usr/bin "$BUILD"/tools/*

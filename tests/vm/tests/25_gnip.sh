@@ -1,0 +1,366 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# IP over GNI: an interface on each of two NICs, each in a network namespace.
+# timeout: 400
+. "${0%/*}/lib.sh"
+
+ip=/usr/sbin/ip
+ko=/lib/modules/$(uname -r)/extra/gnip.ko
+scale=${KGNI_TEST_SCALE:-1}
+failures=/sys/kernel/debug/failslab
+
+a()
+{
+	$ip netns exec a "$@"
+}
+
+b()
+{
+	$ip netns exec b "$@"
+}
+
+# wait_for COMMAND...: until it succeeds, or for 20 s.
+wait_for()
+{
+	local i
+
+	for ((i = 0; i < 200 * scale; i++)); do
+		"$@" >/dev/null 2>&1 && return
+		sleep 0.1
+	done
+	"$@"
+}
+
+# load_gnip [PARAMETER=VALUE...]: two namespaces that reach each other.
+load_gnip()
+{
+	insmod "$ko" "$@" || bail_out "insmod gnip.ko $*"
+	$ip link set gnip0 netns a || bail_out "no gnip0"
+	$ip link set gnip1 netns b || bail_out "no gnip1"
+	set_up a gnip0 10.0.0.1
+	set_up b gnip1 10.0.0.2
+}
+
+# set_up NETNS DEVICE ADDRESS
+set_up()
+{
+	$ip -n "$1" addr add "$3/24" dev "$2"
+	$ip -n "$1" link set "$2" up
+}
+
+reaches()
+{
+	a ping -q -c 1 -W 1 10.0.0.2
+}
+
+# stat DEVICE-OF NAME: a counter, summed over the queues.
+stat()
+{
+	local device=gnip0
+
+	[ "$1" = a ] || device=gnip1
+	"$1" ethtool -S $device | awk -v name="$2" '
+		{ sub(/^ *(q[0-9]_)?/, "") } $1 == name ":" { sum += $2 } END { print sum + 0 }'
+}
+
+# counted NETNS NAME BEFORE DESCRIPTION: the counter has grown.
+counted()
+{
+	local now
+
+	now=$(stat "$1" "$2")
+	if [ "$now" -gt "$3" ]; then
+		ok "$4"
+	else
+		not_ok "$4"
+		diag "$2 is $now, as before"
+	fi
+}
+
+serve()
+{
+	$ip netns exec b netecho serve 10.0.0.2 7 &
+	server=$!
+	wait_for a netecho rr 10.0.0.2 7 1 1
+}
+
+# In the background: a stream that must come back unharmed.
+stream()
+{
+	$ip netns exec a netecho bulk 10.0.0.2 7 "$1" >/tmp/stream 2>&1 &
+	stream=$!
+}
+
+# end PID...
+end()
+{
+	kill "$@" 2>/dev/null
+	wait "$@" 2>/dev/null
+}
+
+# stream_ends DESCRIPTION: it does, and nothing was lost or changed.
+stream_ends()
+{
+	if wait "$stream"; then
+		ok "$1"
+	else
+		not_ok "$1"
+		diag "$(cat /tmp/stream)"
+	fi
+}
+
+test_device()
+{
+	is "$(a cat /sys/class/net/gnip0/address)" 02:47:00:00:00:01 \
+		"the hardware address holds the PE address"
+	is "$(a ethtool -i gnip0 | sed -n 's/^\(driver\|bus-info\): //p' | xargs)" "gnip kgni0" \
+		"ethtool tells driver and device"
+	succeeds "the carrier is there" wait_for a grep -q 1 /sys/class/net/gnip0/carrier
+	is "$(a ethtool gnip0 | sed -n 's/.*Link detected: //p')" yes "ethtool sees the link"
+	fails "the hardware address stays" $ip -n a link set gnip0 address 02:47:00:00:00:07
+	fails "kgni.ko stays while gnip.ko is there" rmmod kgni
+}
+
+test_ipv6()
+{
+	local what="ping by the address that IPv6 makes of the PE address"
+
+	if [ ! -e /proc/net/if_inet6 ]; then
+		skip "$what" "this kernel has no IPv6"
+		return
+	fi
+	# At an MTU of 68 there was none, and its addresses are gone.
+	$ip -n a link set gnip0 down && $ip -n a link set gnip0 up
+	$ip -n b link set gnip1 down && $ip -n b link set gnip1 up
+	succeeds "$what" wait_for a ping -q -c 1 -W 1 "fe80::47:ff:fe00:2%gnip0"
+}
+
+test_ping()
+{
+	local mtu
+
+	succeeds "a peer is found and reached" wait_for reaches
+	is "$($ip -n a neigh show 10.0.0.2 | awk '{ print $5 }')" 02:47:00:00:00:02 \
+		"by its PE address"
+	for mtu in 68 576 1500 9000 16000 65520; do
+		$ip -n a link set gnip0 mtu $mtu && $ip -n b link set gnip1 mtu $mtu
+		succeeds "ping at MTU $mtu" wait_for a ping -q -c 3 -i 0.01 -M "do" \
+			-s $((mtu - 28)) 10.0.0.2
+	done
+	fails "an MTU can be too small" $ip -n a link set gnip0 mtu 67
+	fails "an MTU can be too large" $ip -n a link set gnip0 mtu 65521
+	test_ipv6
+	b sysctl -q net.ipv4.icmp_echo_ignore_broadcasts=0
+	succeeds "a broadcast is heard" wait_for a ping -q -b -c 1 -W 1 10.0.0.255
+}
+
+test_neighbours()
+{
+	local before
+
+	$ip -n a neigh flush dev gnip0 && $ip -n b neigh flush dev gnip1
+	$ip -n a link set gnip0 arp off && $ip -n b link set gnip1 arp off
+	$ip -n a neigh replace 10.0.0.2 lladdr 02:47:00:00:00:02 dev gnip0 nud permanent
+	$ip -n b neigh replace 10.0.0.1 lladdr 02:47:00:00:00:01 dev gnip1 nud permanent
+	succeeds "a neighbour that was entered by hand is reached" wait_for reaches
+	before=$(stat a tx_no_peer)
+	$ip -n a neigh replace 10.0.0.3 lladdr 02:00:00:00:00:03 dev gnip0 nud permanent
+	fails "a hardware address that is not of a PE is nobody's" a ping -q -c 1 -W 1 10.0.0.3
+	counted a tx_no_peer "$before" "and frames for it are counted"
+	$ip -n a neigh replace 10.0.0.4 lladdr 02:47:00:00:00:09 dev gnip0 nud permanent
+	fails "a PE that is not there is not reached" a ping -q -c 1 -W 1 10.0.0.4
+	succeeds "which keeps nobody else from being reached" reaches
+	$ip -n a neigh flush all nud permanent && $ip -n b neigh flush all nud permanent
+	$ip -n a link set gnip0 arp on && $ip -n b link set gnip1 arp on
+}
+
+test_integrity()
+{
+	local size large
+
+	serve
+	large=$(stat a tx_large)
+	for size in 1 64 1448 1985 2012 2013 4096 16384 65536 200000; do
+		succeeds "requests of $size bytes come back as they were" \
+			a netecho rr 10.0.0.2 7 $size 50
+	done
+	for size in 9 1400 2000 15000 65507; do
+		succeeds "so do datagrams of $size bytes" a netecho udp 10.0.0.2 7 $size 50
+	done
+	stream 30000000
+	stream_ends "a stream comes back as it was"
+	counted a tx_large "$large" "large frames went by block transfer"
+	a ethtool -K gnip0 tso off tx off sg off >/dev/null
+	stream 5000000
+	stream_ends "without segmentation, checksums and scattered frames too"
+	a ethtool -K gnip0 tso on tx on sg on >/dev/null
+	$ip -n a link set gnip0 mtu 1500 && $ip -n b link set gnip1 mtu 1500
+	stream 10000000
+	stream_ends "at an MTU of 1500 too"
+	$ip -n a link set gnip0 mtu 16000 && $ip -n b link set gnip1 mtu 16000
+}
+
+test_file()
+{
+	local sum
+
+	head -c 10000000 /dev/urandom >/tmp/file
+	sum=$(sha256sum </tmp/file)
+	a bash -c 'exec 3<>/dev/tcp/10.0.0.2/7
+		cat /tmp/file >&3 &
+		head -c 10000000 <&3 >/tmp/copy'
+	is "$(sha256sum </tmp/copy)" "$sum" "a file comes back with its hash"
+	rm -f /tmp/file /tmp/copy
+}
+
+test_iperf()
+{
+	$ip netns exec b iperf3 -s >/dev/null 2>&1 &
+	iperf=$!
+	wait_for a iperf3 -c 10.0.0.2 -n 1K
+	succeeds "iperf3 by TCP" a iperf3 -c 10.0.0.2 -n 30M
+	succeeds "iperf3 the other way" a iperf3 -c 10.0.0.2 -n 10M -R
+	succeeds "iperf3 with four streams" a iperf3 -c 10.0.0.2 -n 20M -P 4
+	succeeds "iperf3 by small writes" a iperf3 -c 10.0.0.2 -n 200K -l 64 -N
+	succeeds "iperf3 by UDP" a iperf3 -c 10.0.0.2 -u -b 0 -n 3M -l 1400
+	succeeds "iperf3 by large datagrams" a iperf3 -c 10.0.0.2 -u -b 0 -n 3M -l 30000
+	end $iperf
+}
+
+# What happens to the interfaces while a stream goes on, which then goes on.
+test_changes()
+{
+	local mtu before
+
+	stream 30000000
+	for mtu in 1500 65520 576 16000; do
+		$ip -n a link set gnip0 mtu $mtu
+	done
+	stream_ends "a stream survives changes of the MTU"
+	stream 30000000
+	$ip -n a link set gnip0 down
+	$ip -n a link set gnip0 up
+	stream_ends "a stream survives its interface being down and up again"
+	before=$(stat a sessions_closed)
+	stream 30000000
+	$ip -n b link set gnip1 down
+	wait_for test "$(stat a sessions_closed)" -gt "$before"
+	$ip -n b link set gnip1 up
+	stream_ends "a stream survives its peer being down and up again"
+	counted a sessions_closed "$before" "the peer said goodbye"
+	$ip -n b link set gnip1 down
+	$ip -n b link set gnip1 up
+	succeeds "an idle peer that was down is reached again" wait_for reaches
+}
+
+test_queues()
+{
+	local size
+
+	fails "the number of queues stays while the interface is up" \
+		b ethtool -L gnip1 combined 1
+	$ip -n b link set gnip1 down
+	succeeds "it can be changed when it is down" b ethtool -L gnip1 combined 1
+	$ip -n b link set gnip1 up
+	wait_for reaches
+	for size in 1 100 3000 65536; do
+		succeeds "interfaces with different numbers talk, $size bytes at a time" \
+			a netecho rr 10.0.0.2 7 $size 20
+	done
+	stream 10000000
+	stream_ends "without harm"
+	$ip -n b link set gnip1 down
+	b ethtool -L gnip1 combined 2
+	$ip -n b link set gnip1 up
+	wait_for reaches
+}
+
+# What is on its way is lost; it comes again.
+test_link()
+{
+	local dir=/sys/kernel/debug/kgni/fail_link before
+
+	if [ ! -d $dir ]; then
+		skip "streams survive lost links" "this kernel injects no failures"
+		return
+	fi
+	before=$(stat a sessions_lost)
+	stream 20000000
+	echo -1 >$dir/times
+	echo 100 >$dir/probability
+	wait_for test "$(stat a sessions_lost)" -gt "$before"
+	echo 0 >$dir/probability
+	stream_ends "a stream survives a lost link"
+	counted a sessions_lost "$before" "the session was made anew"
+}
+
+test_memory()
+{
+	local before now
+
+	if [ ! -d $failures ]; then
+		skip "frames are dropped where there is no memory" "this kernel injects no failures"
+		return
+	fi
+	before=$(($(stat b rx_no_memory) + $(stat a tx_no_memory) + $(stat a rx_no_memory)))
+	echo N >$failures/task-filter
+	echo N >$failures/ignore-gfp-wait
+	echo 0 >$failures/verbose
+	echo -1 >$failures/times
+	echo 2 >$failures/probability
+	a netecho udp 10.0.0.2 7 15000 1000 >/tmp/udp 2>&1
+	echo 0 >$failures/probability
+	succeeds "what arrives without memory is as it was sent" grep -qE '^[0-9]+$' /tmp/udp
+	now=$(($(stat b rx_no_memory) + $(stat a tx_no_memory) + $(stat a rx_no_memory)))
+	succeeds "what is dropped is counted" test "$now" -gt "$before"
+	stream 10000000
+	stream_ends "and then all arrives again"
+}
+
+test_removal()
+{
+	stream 100000000
+	wait_for test "$(stat a tx_large)" -gt 0
+	succeeds "gnip.ko unloads under traffic" rmmod gnip
+	end "$stream" "$server"
+	load_gnip queues=1 buffers=4 peers=1-3,77
+	succeeds "it comes again, with other parameters" wait_for reaches
+	serve
+	stream 10000000
+	stream_ends "few buffers are enough"
+	end "$server"
+}
+
+test_parameters()
+{
+	local parameter
+
+	rmmod gnip
+	for parameter in queues=0 queues=5 buffers=3 buffers=257 ptag=0 ptag=255 peers=x \
+		peers=5-4 peers=1-2x; do
+		fails "$parameter is refused" insmod "$ko" $parameter
+	done
+}
+
+load_kgni nics=2
+$ip netns add a
+$ip netns add b
+before=$(snapshot)
+load_gnip
+test_device
+test_ping
+test_neighbours
+test_integrity
+test_file
+test_iperf
+test_changes
+test_queues
+test_link
+test_memory
+test_removal
+test_parameters
+$ip netns del a
+$ip netns del b
+same_resources "nothing is left behind" "$before" "$(snapshot)" 16384
+unload_kgni
+done_testing
