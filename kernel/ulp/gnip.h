@@ -476,6 +476,7 @@ static inline void gnip_count_dev(struct gnip_dev *gd, enum gnip_dev_stat stat)
 
 /* gnip_main.c */
 extern unsigned int gnip_buffers;
+extern unsigned int gnip_fma_max;
 void gnip_pe_to_mac(u32 pe, u8 *mac);
 bool gnip_mac_to_pe(const u8 *mac, u32 *pe);
 void gnip_known_peers(struct gnip_dev *gd);

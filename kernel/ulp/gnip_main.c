@@ -28,6 +28,10 @@ unsigned int gnip_buffers = 32;
 module_param_named(buffers, gnip_buffers, uint, 0444);
 MODULE_PARM_DESC(buffers, "receive buffers of 64 KiB for each queue and peer, 4 to 256 (32)");
 
+unsigned int gnip_fma_max = 16384;
+module_param_named(fma_max, gnip_fma_max, uint, 0644);
+MODULE_PARM_DESC(fma_max, "bytes of a frame that are put by FMA at most, more by block transfer (16384)");
+
 static char *gnip_ranges[GNIP_RANGES_MAX];
 static unsigned int gnip_nranges;
 module_param_array_named(peers, gnip_ranges, charp, &gnip_nranges, 0444);

@@ -19,8 +19,6 @@
 /* Frames of a channel that may have begun, and that may wait. */
 #define GNIP_STARTED_MAX	GNIP_CREDITS
 #define GNIP_WAITING_MAX	512
-/* Up to this size the post itself moves the bytes: to wake an engine would cost more. */
-#define GNIP_FMA_MAX		16384
 /* A peer that took nothing for so long gets no more frames, or is given up; jiffies. */
 #define GNIP_STALL		(HZ / 2)
 #define GNIP_DEAD		(10 * HZ)
@@ -132,7 +130,8 @@ static struct gnip_txe *gnip_txe_new(struct gnip_chan *chan, const struct sk_buf
 		return NULL;
 	txe->chan = chan;
 	txe->head = gnip_tx_head(skb);
-	txe->fma = skb->len - txe->head <= GNIP_FMA_MAX;
+	/* Then the post itself moves the bytes: to wake an engine may cost more. */
+	txe->fma = skb->len - txe->head <= READ_ONCE(gnip_fma_max);
 	txe->buf = chan->free[--chan->nfree];
 	gnip_txe_fill(txe, skb);
 	return txe;
