@@ -126,7 +126,7 @@ all_pages=$(pages)
 exports=$(sed -n 's/^\t\([A-Za-z_0-9]*\);$/\1/p' "$map")
 lib_files=$(files)
 driver_files=$(driver_files)
-driver_exports=$(sed 's/ .*//' <<<"$driver_files")
+driver_exports=$(cut -d ' ' -f 1 <<<"$driver_files")
 
 mapfile -t user < <(names user)
 mapfile -t newer < <(newer)

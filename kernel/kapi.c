@@ -255,6 +255,7 @@ gni_return_t gni_cdm_attach(gni_cdm_handle_t cdm_hndl, uint32_t device_id, uint3
 	INIT_LIST_HEAD(&nic->eps);
 	INIT_LIST_HEAD(&nic->cqs);
 	INIT_LIST_HEAD(&nic->holds);
+	INIT_LIST_HEAD(&nic->errs);
 	nic->max_retrans = FMA_SMSG_MAX_RETRANS_DEFAULT;
 	mutex_lock(&kapi_lock);
 	rc = kapi_attach(cdm_hndl, device_id, nic);
@@ -277,6 +278,7 @@ static void kapi_detach(struct gni_nic *nic)
 
 	list_del(&nic->node);
 	nic->magic = 0;
+	kapi_err_release_all(nic);
 	kapi_mem_release_all(nic);
 	kapi_ep_destroy_all(nic);
 	kapi_cq_destroy_all(nic);

@@ -22,6 +22,7 @@
 #define KAPI_NIC_MAGIC	0x6e696321
 #define KAPI_CQ_MAGIC	0x63712121
 #define KAPI_EP_MAGIC	0x65702121
+#define KAPI_ERR_MAGIC	0x65727221
 
 /*
  * Clients know these by their handles only. Versions of symbols are made without
@@ -62,6 +63,7 @@ struct gni_cdm {
  * @eps: endpoints
  * @cqs: queues
  * @holds: registrations that ended but whose number is held
+ * @errs: error queues
  * @next_ep: number for the next endpoint
  * @max_retrans: how often a short message is sent again
  * @dlvr_mode: how short messages go
@@ -70,10 +72,11 @@ struct gni_nic {
 	u32 magic;
 	struct kgni_nic *nic;
 	struct list_head node;
-	struct mutex lock;	/* eps, cqs, holds, next_ep, gni_cq.eps */
+	struct mutex lock;	/* eps, cqs, holds, errs, next_ep, gni_cq.eps */
 	struct list_head eps;
 	struct list_head cqs;
 	struct list_head holds;
+	struct list_head errs;
 	u32 next_ep;
 	u16 max_retrans;
 	u16 dlvr_mode;
@@ -158,6 +161,24 @@ struct gni_ep {
 	atomic_t outstanding[2];
 };
 
+/**
+ * struct gni_err - an error queue
+ * @magic: KAPI_ERR_MAGIC
+ * @nic: its attachment
+ * @node: in nic->errs
+ * @eeq: as the driver knows it
+ * @new_event: called when an event came, or NULL
+ * @critical: called when one came that ends programs, or NULL
+ */
+struct gni_err {
+	u32 magic;
+	struct gni_nic *nic;
+	struct list_head node;
+	struct kgni_eeq *eeq;
+	void (*new_event)(gni_err_handle_t err);
+	void (*critical)(gni_err_handle_t err);
+};
+
 #endif /* __GENKSYMS__ */
 
 static inline bool kapi_is_cdm(const struct gni_cdm *cdm)
@@ -180,6 +201,11 @@ static inline bool kapi_is_ep(const struct gni_ep *ep)
 	return ep && READ_ONCE(ep->magic) == KAPI_EP_MAGIC;
 }
 
+static inline bool kapi_is_err(const struct gni_err *err)
+{
+	return err && READ_ONCE(err->magic) == KAPI_ERR_MAGIC;
+}
+
 /* Every return of an exported call is kapi_end(code): gni_get_errno() tells of errors. */
 #define kapi_end(rc)	kapi_end_call(__func__, __LINE__, rc)
 
@@ -198,6 +224,9 @@ void kapi_cq_destroy_all(struct gni_nic *nic);
 void kapi_mem_release_all(struct gni_nic *nic);
 int kapi_mem_init(void);
 void kapi_mem_exit(void);
+
+/* kapi_err.c */
+void kapi_err_release_all(struct gni_nic *nic);
 
 /* kapi_post.c */
 int kapi_post_init(void);

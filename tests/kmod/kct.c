@@ -329,6 +329,7 @@ static int __init kct_init(void)
 	kct_run_tests(kct_event_tests);
 	kct_run_tests(kct_dgram_tests);
 	kct_run_tests(kct_smsg_tests);
+	kct_run_tests(kct_error_tests);
 	pr_info("1..%u\n", kct_number);
 	return 0;
 }

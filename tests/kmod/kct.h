@@ -108,5 +108,6 @@ extern const struct kct_test kct_post_tests[];
 extern const struct kct_test kct_event_tests[];
 extern const struct kct_test kct_dgram_tests[];
 extern const struct kct_test kct_smsg_tests[];
+extern const struct kct_test kct_error_tests[];
 
 #endif /* _KCT_H */

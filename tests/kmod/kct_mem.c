@@ -80,14 +80,21 @@ static void bounds(void)
 {
 	struct kct_client a, b;
 	struct kct_mem range, pages;
+	gni_mem_handle_t part;
 	gni_ep_handle_t ep;
 
 	if (!kct_client_init(&a, 1, 0, 0) || !kct_client_init(&b, 2, 0, 0))
 		return;
 	ep = kct_ep(&a, &b);
-	if (kct_mem_init(&range, &b, KCT_SLAB, 100, 0, NULL)) {
+	if (kct_mem_init(&range, &b, KCT_SLAB, 104, 0, NULL)) {
 		kct_ok(put_to(&a, ep, &range.hndl, range.addr));
 		kct_ok(put_to(&a, ep, &range.hndl, range.addr + 96));
+		if (kct_ok(gni_mem_register(b.nic, range.addr + 9, 90, NULL, 0, &part))) {
+			kct_ok(put_to(&a, ep, &part, range.addr + 8));
+			kct_ok(put_to(&a, ep, &part, range.addr + 96));
+			kct_eq(put_to(&a, ep, &part, range.addr + 7), GNI_RC_TRANSACTION_ERROR);
+			kct_ok(gni_mem_deregister(b.nic, &part, 0));
+		}
 		kct_eq(put_to(&a, ep, &range.hndl, range.addr - 8), GNI_RC_TRANSACTION_ERROR);
 		kct_eq(put_to(&a, ep, &range.hndl, range.addr + 97), GNI_RC_TRANSACTION_ERROR);
 		kct_eq(put_to(&a, ep, &range.hndl, range.addr + 104), GNI_RC_TRANSACTION_ERROR);

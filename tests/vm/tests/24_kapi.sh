@@ -45,6 +45,15 @@ succeeds "it loads again" insmod "$dir/kgni_client_test.ko"
 succeeds "and unloads" rmmod kgni_client_test
 same_resources "clients left nothing behind" "$before" "$(snapshot)"
 
+# Processes talk to kernel clients, on their NIC and from another, if they may.
+for device in 0 1; do
+	succeeds "kgni_serve_test.ko loads" insmod "$dir/kgni_serve_test.ko"
+	run_prog kclient $device
+	run_prog asuser 1000 kclient user
+	succeeds "kgni_serve_test.ko unloads" rmmod kgni_serve_test
+done
+
+before=$(snapshot)
 mark="a client forgets $RANDOM"
 echo "<6>$mark" >/dev/kmsg
 succeeds "kgni_leak_test.ko loads" insmod "$dir/kgni_leak_test.ko"

@@ -1,0 +1,197 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Error events. What a client cannot cause is written to debugfs.
+ */
+#include <linux/kmod.h>
+#include <linux/kthread.h>
+#include <linux/slab.h>
+
+#include "kct.h"
+
+/* Have a process write a line to a file of the driver in debugfs. */
+static bool command(const char *file, const char *line)
+{
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char sh[] = "/bin/sh", c[] = "-c", script[128];
+	char *env[2] = { path };
+	char *argv[4] = { sh, c, script };
+
+	snprintf(script, sizeof(script), "echo %s >/sys/kernel/debug/kgni/%s", line, file);
+	return kct_eq(call_usermodehelper(argv[0], argv, env, UMH_WAIT_PROC), 0);
+}
+
+static struct {
+	atomic_t events;
+	atomic_t critical;
+	gni_err_handle_t handle;
+	wait_queue_head_t wq;
+} heard;
+
+static void on_event(gni_err_handle_t err)
+{
+	heard.handle = err;
+	atomic_inc(&heard.events);
+	wake_up_all(&heard.wq);
+}
+
+static void on_critical(gni_err_handle_t err)
+{
+	heard.handle = err;
+	atomic_inc(&heard.critical);
+	wake_up_all(&heard.wq);
+}
+
+static void heard_reset(void)
+{
+	atomic_set(&heard.events, 0);
+	atomic_set(&heard.critical, 0);
+	heard.handle = NULL;
+	init_waitqueue_head(&heard.wq);
+}
+
+/* A put to a region that is not there. */
+static void fail(struct kct_client *c, gni_ep_handle_t ep)
+{
+	u64 value = 0;
+	gni_post_descriptor_t d = {
+		.type = GNI_POST_FMA_PUT,
+		.cq_mode = GNI_CQMODE_GLOBAL_EVENT,
+		.local_addr = (uintptr_t)&value,
+		.length = sizeof(value),
+	};
+
+	kct_ok(gni_post_fma(ep, &d));
+	kct_eq(kct_complete(&c->src, &d), GNI_RC_TRANSACTION_ERROR);
+}
+
+static void subscriptions(void)
+{
+	gni_err_handle_t err = NULL;
+	gni_error_event_t event;
+	gni_error_mask_t mask = 0;
+	struct kct_client c;
+	gni_ep_handle_t ep;
+	int i;
+
+	if (!kct_client_init(&c, 1, 0, 0))
+		return;
+	heard_reset();
+	ep = kct_ep(&c, &c);
+	kct_eq(gni_subscribe_errors(NULL, 0xff, 4, NULL, NULL, &err), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_subscribe_errors(c.nic, 0xff, 4, NULL, NULL, NULL), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_subscribe_errors(c.nic, 0xff, 1 << 30, NULL, NULL, &err),
+	       GNI_RC_INVALID_PARAM);
+	kct_ok(gni_subscribe_errors(c.nic, GNI_ERRMASK_TRANSACTION, 4, on_event, on_critical,
+				    &err));
+	kct_eq(gni_get_error_event(err, &event), GNI_RC_NOT_DONE);
+	fail(&c, ep);
+	kct_true(wait_event_timeout(heard.wq, atomic_read(&heard.events), KCT_SOON));
+	kct_true(heard.handle == err);
+	kct_ok(gni_get_error_event(err, &event));
+	kct_eq(event.error_category, GNI_ERRMASK_TRANSACTION);
+	kct_eq(event.ptag, KCT_PTAG);
+	kct_eq(gni_get_error_event(err, &event), GNI_RC_NOT_DONE);
+	kct_eq(gni_get_error_event(err, NULL), GNI_RC_INVALID_PARAM);
+	/* What it does not ask for. */
+	kct_ok(gni_get_error_mask(err, &mask));
+	kct_eq(mask, GNI_ERRMASK_TRANSACTION);
+	kct_ok(gni_set_error_mask(err, GNI_ERRMASK_CRITICAL, &mask));
+	kct_eq(mask, GNI_ERRMASK_TRANSACTION);
+	fail(&c, ep);
+	kct_eq(gni_get_error_event(err, &event), GNI_RC_NOT_DONE);
+	kct_ok(gni_set_error_mask(err, GNI_ERRMASK_TRANSACTION, NULL));
+	kct_ok(gni_set_error_ptag(err, 77));
+	fail(&c, ep);
+	kct_eq(gni_get_error_event(err, &event), GNI_RC_NOT_DONE);
+	kct_ok(gni_set_error_ptag(err, 0));
+	for (i = 0; i < 6; i++)
+		fail(&c, ep);
+	for (i = 0; i < 4; i++)
+		kct_ok(gni_get_error_event(err, &event));
+	kct_eq(gni_get_error_event(err, &event), GNI_RC_NOT_DONE);
+	kct_eq(atomic_read(&heard.critical), 0);
+	kct_ok(gni_release_errors(err));
+	kct_eq(gni_release_errors(NULL), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_get_error_mask(NULL, &mask), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_set_error_mask(NULL, 0, &mask), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_set_error_ptag(NULL, 0), GNI_RC_INVALID_PARAM);
+	/* One that its client forgets goes with the domain. */
+	kct_ok(gni_subscribe_errors(c.nic, 0xff, 4, on_event, NULL, &err));
+	kct_ok(gni_ep_destroy(ep));
+	kct_client_exit(&c);
+}
+
+/* As a client subscribes that wants no queue. */
+static void critical(void)
+{
+	gni_err_handle_t err = NULL;
+	struct kct_client c;
+
+	if (!kct_client_init(&c, 1, 0, 0))
+		return;
+	heard_reset();
+	kct_ok(gni_subscribe_errors(c.nic, GNI_ERRMASK_CRITICAL | GNI_ERRMASK_UNKNOWN_TRANSACTION,
+				    0, NULL, on_critical, &err));
+	if (command("inject", "1 101 1"))
+		kct_true(wait_event_timeout(heard.wq, atomic_read(&heard.critical), KCT_SOON));
+	kct_true(heard.handle == err);
+	kct_ok(gni_release_errors(err));
+	kct_client_exit(&c);
+}
+
+struct waiter {
+	gni_err_handle_t err;
+	gni_error_event_t events[2];
+	u32 count;
+	gni_return_t rc;
+	struct completion done;
+};
+
+static int waiter_fn(void *arg)
+{
+	struct waiter *w = arg;
+
+	w->rc = gni_wait_error_events(w->err, w->events, 2, 0, &w->count);
+	complete(&w->done);
+	return 0;
+}
+
+static void waits(void)
+{
+	struct waiter w = { 0 };
+	struct kct_client c;
+	gni_ep_handle_t ep;
+	unsigned long end;
+
+	if (!kct_client_init(&c, 1, 0, 0))
+		return;
+	ep = kct_ep(&c, &c);
+	init_completion(&w.done);
+	kct_ok(gni_subscribe_errors(c.nic, GNI_ERRMASK_TRANSACTION, 4, NULL, NULL, &w.err));
+	kct_eq(gni_wait_error_events(w.err, w.events, 0, 0, &w.count), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_wait_error_events(w.err, NULL, 1, 0, &w.count), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_wait_error_events(NULL, w.events, 1, 0, &w.count), GNI_RC_INVALID_PARAM);
+	if (kct_true(!IS_ERR(kthread_run(waiter_fn, &w, "kct_waiter")))) {
+		fail(&c, ep);
+		kct_true(wait_for_completion_timeout(&w.done, KCT_SOON));
+		kct_ok(w.rc);
+		kct_eq(w.count, 1);
+		kct_eq(w.events[0].ptag, KCT_PTAG);
+	}
+	/* Nobody waits any more; soon the driver knows, too. */
+	for (end = jiffies + KCT_SOON; time_before(jiffies, end); cond_resched()) {
+		w.rc = gni_release_errors(w.err);
+		if (w.rc != GNI_RC_NOT_DONE)
+			break;
+	}
+	kct_ok(w.rc);
+	kct_ok(gni_ep_destroy(ep));
+	kct_client_exit(&c);
+}
+
+const struct kct_test kct_error_tests[] = {
+	{ "error events are kept and told", subscriptions },
+	{ "critical errors are told", critical },
+	{ "waits for error events", waits },
+	{ }
+};
