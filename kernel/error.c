@@ -21,6 +21,8 @@
 
 /* Error queues of one file. */
 #define KGNI_EEQS_PER_FILE	16
+/* And of one protection tag: an event is told to all of them with interrupts off. */
+#define KGNI_EEQS_PER_PTAG	1024
 
 static_assert(sizeof(struct kgni_error_event) == sizeof(gni_error_event_t));
 static_assert(offsetof(struct kgni_error_event, info) == offsetof(gni_error_event_t, info_mmrs));
@@ -113,6 +115,7 @@ struct kgni_eeq *kgni_eeq_create(struct kgni_device *dev, const struct kgni_eeq_
 	mutex_init(&eeq->taking);
 	spin_lock_irq(&dev->eeq_lock);
 	list_add_tail(&eeq->node, &dev->eeqs[args->ptag]);
+	dev->eeq_count[args->ptag]++;
 	spin_unlock_irq(&dev->eeq_lock);
 	return eeq;
 }
@@ -138,6 +141,7 @@ long kgni_eeq_release(struct kgni_eeq *eeq, bool anyway)
 	if (!rc) {
 		eeq->dead = true;
 		list_del(&eeq->node);
+		eeq->dev->eeq_count[eeq->args.ptag]--;
 	}
 	spin_unlock_irq(&eeq->dev->eeq_lock);
 	if (rc)
@@ -189,8 +193,11 @@ u8 kgni_eeq_set_ptag(struct kgni_eeq *eeq, u8 ptag)
 	spin_lock_irqsave(&eeq->dev->eeq_lock, flags);
 	old = eeq->args.ptag;
 	eeq->args.ptag = ptag;
-	if (!eeq->dead)
+	if (!eeq->dead) {
 		list_move_tail(&eeq->node, &eeq->dev->eeqs[ptag]);
+		eeq->dev->eeq_count[old]--;
+		eeq->dev->eeq_count[ptag]++;
+	}
 	spin_unlock_irqrestore(&eeq->dev->eeq_lock, flags);
 	return old;
 }
@@ -443,11 +450,14 @@ static u8 kgni_err_ptag(struct kgni_file *f)
 	return nic ? nic->job->ptag : 0;
 }
 
-static bool kgni_err_full(struct kgni_file *f)
+/* Who has no tag is privileged. */
+static bool kgni_err_full(struct kgni_file *f, u8 ptag)
 {
 	unsigned long id, n = 0;
 	struct kgni_eeq *eeq;
 
+	if (ptag && READ_ONCE(f->dev->eeq_count[ptag]) >= KGNI_EEQS_PER_PTAG)
+		return true;
 	xa_for_each(&f->eeqs, id, eeq)
 		n++;
 	return n >= KGNI_EEQS_PER_FILE;
@@ -468,7 +478,7 @@ long kgni_err_subscribe(struct kgni_file *f, struct kgni_ioc_err_subscribe *arg)
 		return -EINVAL;
 	if (arg->mask > U8_MAX || (!args.ptag && !capable(CAP_SYS_ADMIN)))
 		return GNI_RC_INVALID_PARAM;
-	if (args.size > KGNI_EEQ_MAX || kgni_err_full(f))
+	if (args.size > KGNI_EEQ_MAX || kgni_err_full(f, args.ptag))
 		return GNI_RC_ERROR_RESOURCE;
 	eeq = kgni_eeq_create(f->dev, &args);
 	if (!eeq)

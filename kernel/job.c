@@ -916,7 +916,7 @@ static long kgni_iommu_limit(s32 n, int *limit)
 		return GNI_RC_SUCCESS;
 	if (n < 0)
 		return GNI_RC_INVALID_PARAM;
-	*limit = n + mib < 31 ? 1 << (n + mib) : INT_MAX;
+	*limit = n < 31 - mib ? 1 << (n + mib) : INT_MAX;
 	return GNI_RC_SUCCESS;
 }
 

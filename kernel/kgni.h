@@ -96,6 +96,7 @@ struct kgni_stats {
  * @stats: what attachments that ended did
  * @eeq_lock: guards @eeqs and the error queues
  * @eeqs: error queues by the ptag they ask for, 0 for all
+ * @eeq_count: how many of each there are
  */
 struct kgni_device {
 	struct device dev;
@@ -115,6 +116,7 @@ struct kgni_device {
 	struct kgni_stats stats;
 	spinlock_t eeq_lock;	/* eeqs, and the queues */
 	struct list_head eeqs[U8_MAX + 1];
+	unsigned int eeq_count[U8_MAX + 1];
 };
 
 /**

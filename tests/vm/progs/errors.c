@@ -7,6 +7,7 @@
  */
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/ioctl.h>
 #include <time.h>
 
 #include "common.h"
@@ -401,6 +402,33 @@ static void wait_end(gni_return_t rc, uint32_t num)
 	is_u64(w.num, num);
 }
 
+/* Each event looks at all queues of its tag: there are not too many. */
+static void test_too_many(void)
+{
+	struct kgni_ioc_attach other = {
+		.ptag = GNI_FIND_ALLOC_PTAG, .cookie = OTHER_COOKIE,
+		.modes = GNI_CDM_MODE_FMA_SHARED,
+	};
+	struct kgni_ioc_err_subscribe arg = { .mask = ALL, .events = 1 };
+	int first = raw_attach(0, 0, GNI_CDM_MODE_FMA_SHARED);
+	int fd = first, n, rc;
+
+	for (n = 0; n < 2000; n++) {
+		if (n && n % 16 == 0)
+			fd = raw_attach(0, n, GNI_CDM_MODE_FMA_SHARED);
+		rc = ioctl(fd, KGNI_IOC_ERR_SUBSCRIBE, &arg);
+		if (rc)
+			break;
+	}
+	is_u64(rc, GNI_RC_ERROR_RESOURCE);
+	is_u64(n, 1024);
+	close(first);
+	is_u64(ioctl(fd, KGNI_IOC_ERR_SUBSCRIBE, &arg), GNI_RC_SUCCESS, "some are free again");
+	fd = raw_open(0);
+	must(!ioctl(fd, KGNI_IOC_ATTACH, &other));
+	is_u64(ioctl(fd, KGNI_IOC_ERR_SUBSCRIBE, &arg), GNI_RC_SUCCESS, "another job");
+}
+
 static void test_wait(void)
 {
 	gni_err_handle_t err;
@@ -650,6 +678,7 @@ static const struct test tests[] = {
 	CASE("protection tags", test_ptags),
 	CASE("masks", test_masks),
 	CASE("more events than fit", test_overflow),
+	CASE("more queues than may be", test_too_many),
 	CASE("waiting", test_wait),
 	CASE("ends of waits", test_wait_ends),
 	CASE("modes of being ended", test_kill),
