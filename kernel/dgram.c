@@ -21,6 +21,7 @@
 #include <linux/slab.h>
 
 #include "kgni.h"
+#include "trace.h"
 
 /* No device has it: main.c. */
 #define KGNI_PE_NONE		U32_MAX
@@ -119,10 +120,33 @@ static void kgni_dgram_drop(struct kgni_dgram *d)
 	kfree(d);
 }
 
+static void kgni_dgram_describe(const struct kgni_dgram *d, struct kgni_dgram_info *info)
+{
+	info->id = d->id;
+	info->ep = d->ep;
+	info->state = d->state;
+	info->remote_pe = d->remote_pe;
+	info->remote_id = d->remote_id;
+	info->length = d->length;
+	info->with_id = d->with_id;
+	info->has_peer = d->bound || d->state == GNI_POST_COMPLETED;
+}
+
+static void kgni_dgram_trace(const struct kgni_dgram *d)
+{
+	struct kgni_dgram_info info;
+
+	if (!trace_kgni_dgram_enabled())
+		return;
+	kgni_dgram_describe(d, &info);
+	trace_kgni_dgram(d->nic, &info);
+}
+
 static void kgni_dgram_finish(struct kgni_dgram *d, u32 state)
 {
 	d->state = state;
 	kgni_netlink_changed();
+	kgni_dgram_trace(d);
 	list_del_init(&d->pending_node);
 	list_add_tail(&d->done_node, &d->nic->dgram_done);
 	wake_up_all(&d->nic->dgram_wq);
@@ -250,6 +274,7 @@ static long kgni_dgram_post_locked(struct kgni_dgram *d)
 	nic->dgram_count++;
 	hash_add(nic->dgram_eps, &d->ep_node, d->ep);
 	kgni_netlink_changed();
+	kgni_dgram_trace(d);
 	if (d->bound)
 		kgni_dgram_know_peer(d);
 	kgni_count(nic, KGNI_STAT_DGRAM, 1);
@@ -550,18 +575,6 @@ unsigned int kgni_dgram_count(struct kgni_nic *nic)
 	n = nic->dgram_count;
 	kgni_dgram_unlock(nic);
 	return n;
-}
-
-static void kgni_dgram_describe(const struct kgni_dgram *d, struct kgni_dgram_info *info)
-{
-	info->id = d->id;
-	info->ep = d->ep;
-	info->state = d->state;
-	info->remote_pe = d->remote_pe;
-	info->remote_id = d->remote_id;
-	info->length = d->length;
-	info->with_id = d->with_id;
-	info->has_peer = d->bound || d->state == GNI_POST_COMPLETED;
 }
 
 /**

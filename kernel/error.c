@@ -18,6 +18,7 @@
 #include <linux/uaccess.h>
 
 #include "kgni.h"
+#include "trace.h"
 
 /* Error queues of one file. */
 #define KGNI_EEQS_PER_FILE	16
@@ -253,6 +254,7 @@ void kgni_error_raise(struct kgni_device *dev, u16 code, u8 category, u8 ptag, c
 	};
 	unsigned long flags;
 
+	trace_kgni_error(dev, code, category, ptag);
 	if (list_empty_careful(&dev->eeqs[0]) && list_empty_careful(&dev->eeqs[ptag]))
 		return;
 	if (info)

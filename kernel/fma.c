@@ -17,6 +17,7 @@
 #include <linux/uaccess.h>
 
 #include "kgni.h"
+#include "trace.h"
 
 static_assert((int)KGNI_POST_RDMA_PUT == (int)GNI_POST_RDMA_PUT);
 static_assert((int)KGNI_POST_RDMA_GET == (int)GNI_POST_RDMA_GET);
@@ -163,6 +164,7 @@ static void kgni_finish_remote(struct kgni_xfer *x)
 	if (x->status != KGNI_ST_OK)
 		kgni_error_post(x);
 	kgni_xfer_count(x);
+	trace_kgni_complete(x);
 }
 
 static void kgni_finish_source(struct kgni_xfer *x, enum kgni_cqe_source source)
@@ -583,6 +585,8 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 		x->status = kgni_xfer_remote(nic, x);
 	if (rc || x->status != KGNI_ST_OK)
 		kgni_count_refusal(nic->dev, KGNI_REFUSED_MEMORY);
+	if (!rc)
+		trace_kgni_post(x);
 	return rc;
 }
 

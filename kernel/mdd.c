@@ -19,6 +19,7 @@
 #include <linux/uaccess.h>
 
 #include "kgni.h"
+#include "trace.h"
 
 /* Flags with an effect here, and hints that need none. */
 #define KGNI_MEM_FLAGS (GNI_MEM_READ_ONLY | GNI_MEM_USE_VMDH | GNI_MEM_USE_GART | \
@@ -429,6 +430,7 @@ static void kgni_mdd_list(struct kgni_nic *nic, struct kgni_mdd *mdd)
 	nic->nmdds++;
 	nic->mdd_pages += mdd->npages;
 	kgni_netlink_changed();
+	trace_kgni_register(nic, mdd);
 }
 
 /* From here on peers find the registration. */
@@ -458,6 +460,7 @@ static void kgni_mdd_unpublish(struct kgni_nic *nic, struct kgni_mdd *mdd, bool 
 	nic->nmdds--;
 	nic->mdd_pages -= mdd->npages;
 	kgni_netlink_changed();
+	trace_kgni_deregister(nic, mdd);
 }
 
 static u8 kgni_mdd_handle_flags(const struct kgni_mdd *mdd)

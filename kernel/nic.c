@@ -9,6 +9,7 @@
 #include <linux/slab.h>
 
 #include "kgni.h"
+#include "trace.h"
 
 static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *job,
 				     const struct kgni_ioc_attach *arg, bool kernel)
@@ -51,6 +52,7 @@ static void kgni_nic_publish(struct kgni_nic *nic)
 	nic->id = ++dev->last_nic;
 	list_add_tail(&nic->dev_node, &dev->nics);
 	kgni_netlink_nic(nic, false);
+	trace_kgni_attach(nic);
 	mutex_unlock(&dev->lock);
 }
 
@@ -64,6 +66,7 @@ static void kgni_nic_unpublish(struct kgni_nic *nic)
 	kgni_stats_add(&nic->job->stats, &nic->stats);
 	kgni_stats_add(&dev->stats, &nic->stats);
 	kgni_netlink_nic(nic, true);
+	trace_kgni_detach(nic);
 	mutex_unlock(&dev->lock);
 }
 

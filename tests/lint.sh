@@ -25,6 +25,9 @@ ignored_user+=,REPEATED_WORD,EMBEDDED_FUNCTION_NAME
 # not see through.
 ignored_tests=$ignored_user,COMPLEX_MACRO,SUSPECT_CODE_INDENT,LINE_SPACING
 
+# Tracepoints are laid out in a way of their own.
+ignored_trace=$ignored,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
+
 checkpatch_dir=$BUILD/checkpatch
 source_tar=usr/src/linux-source-6.1.tar.xz
 
@@ -122,11 +125,12 @@ checkpatch()
 	local kernel user tests bad=0
 
 	get_checkpatch || return
-	mapfile -t kernel < <(sources 'kernel/*.[ch]' | grep -v '^kernel/core/')
+	mapfile -t kernel < <(sources 'kernel/*.[ch]' | grep -v -e '^kernel/core/' -e /trace.h)
 	mapfile -t user < <(sources 'include/*.h' 'kernel/core/*.[ch]' 'lib/*.[ch]' \
 		'tools/*.[ch]' 'Documentation/*.c')
 	mapfile -t tests < <(sources 'tests/*.[ch]')
 	run_checkpatch "$ignored" "${kernel[@]}" || bad=1
+	run_checkpatch "$ignored_trace" kernel/trace.h || bad=1
 	run_checkpatch "$ignored_user" "${user[@]}" || bad=1
 	run_checkpatch "$ignored_tests" "${tests[@]}" || bad=1
 	return $bad
