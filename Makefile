@@ -360,6 +360,7 @@ MODDIR = /lib/modules/$(KVER)/extra
 in_data = $(INSTALL) -m 644 -t '$(DESTDIR)$(1)'
 subst_pc = sed -e 's|@PREFIX@|$(PREFIX)|g' -e 's|@LIBDIR@|$(LIBDIR)|g' \
 	-e 's|@VERSION@|$(VERSION)|g' -e 's|@SRCDIR@|$(SRCDIR)|g'
+COMPLETIONS = $(PREFIX)/share/bash-completion/completions
 MAN_PAGES = $(wildcard Documentation/man/*.[1-9]) $(MAN3)
 
 .PHONY: install install-user install-module install-source uninstall
@@ -379,6 +380,7 @@ install-user: lib tools man
 		dir='$(DESTDIR)$(PREFIX)/share/man/man'$${page##*.}; \
 		$(INSTALL) -d "$$dir" && $(INSTALL) -m 644 -t "$$dir" "$$page" || exit 1; done
 	$(Q)$(call in_data,/usr/lib/udev/rules.d) kernel/60-kgni.rules
+	$(Q)$(INSTALL) -D -m 644 tools/gnictl.bash '$(DESTDIR)$(COMPLETIONS)/gnictl'
 	$(Q)$(if $(DESTDIR),,ldconfig)
 
 install-module: module
@@ -403,7 +405,7 @@ uninstall:
 	rm -f $(patsubst include/%,'$(DESTDIR)$(PREFIX)/include/%',$(wildcard include/*.h))
 	rm -f $(patsubst include/uapi/%,'$(DESTDIR)$(PREFIX)/include/%',$(wildcard include/uapi/gni/*.h))
 	rm -f $(foreach p,$(MAN_PAGES),'$(DESTDIR)$(PREFIX)/share/man/man$(subst .,,$(suffix $(p)))/$(notdir $(p))')
-	rm -f '$(DESTDIR)/usr/lib/udev/rules.d/60-kgni.rules'
+	rm -f '$(DESTDIR)/usr/lib/udev/rules.d/60-kgni.rules' '$(DESTDIR)$(COMPLETIONS)/gnictl'
 	rm -f '$(DESTDIR)'/lib/modules/*/extra/kgni.ko '$(DESTDIR)'/lib/modules/*/extra/gnip.ko
 	rm -rf '$(DESTDIR)$(SRCDIR)'
 

@@ -125,7 +125,7 @@ static void kgni_dgram_describe(const struct kgni_dgram *d, struct kgni_dgram_in
 	info->id = d->id;
 	info->ep = d->ep;
 	info->state = d->state;
-	info->remote_pe = d->remote_pe;
+	info->remote_pe = d->remote_addr;
 	info->remote_id = d->remote_id;
 	info->length = d->length;
 	info->with_id = d->with_id;

@@ -255,6 +255,7 @@ void kgni_error_raise(struct kgni_device *dev, u16 code, u8 category, u8 ptag, c
 	unsigned long flags;
 
 	trace_kgni_error(dev, code, category, ptag);
+	kgni_netlink_error(dev, code, category, ptag, info);
 	if (list_empty_careful(&dev->eeqs[0]) && list_empty_careful(&dev->eeqs[ptag]))
 		return;
 	if (info)

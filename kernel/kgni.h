@@ -507,6 +507,7 @@ void kgni_netlink_changed(void);
 unsigned int kgni_netlink_generation(void);
 void kgni_netlink_job(struct kgni_job *job, bool ended);
 void kgni_netlink_nic(struct kgni_nic *nic, bool ended);
+void kgni_netlink_error(struct kgni_device *dev, u16 code, u8 category, u8 ptag, const u64 *info);
 
 /* sysfs.c */
 void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what);
@@ -577,6 +578,7 @@ struct kgni_ntt_args {
 
 void kgni_ntt_free(struct kgni_device *dev);
 u32 kgni_ntt_granularity(struct kgni_device *dev);
+const struct kgni_ntt_entry *kgni_ntt_next(struct kgni_device *dev, u32 *at, u32 *granularity);
 bool kgni_ntt_is_set(struct kgni_device *dev, u32 base, u32 count);
 void kgni_ntt_clear(struct kgni_device *dev, u32 base, u32 count);
 long kgni_ntt_set(struct kgni_device *dev, const struct kgni_ntt_args *args, u32 *base);

@@ -135,6 +135,31 @@ void kgni_netlink_nic(struct kgni_nic *nic, bool ended)
 		kgni_nl_send(m.skb, kgni_nl_fill_nic(&m, nic), KGNI_NL_EVENTS);
 }
 
+/**
+ * kgni_netlink_error - tell of an error
+ * @dev: as for kgni_error_raise(), as all that follow
+ * @code: which
+ * @category: which kind
+ * @ptag: whom it concerns, or 0
+ * @info: four words about it, or NULL
+ *
+ * Context: any; from interrupts nothing is told.
+ */
+void kgni_netlink_error(struct kgni_device *dev, u16 code, u8 category, u8 ptag, const u64 *info)
+{
+	struct kgni_nl_msg m = { .cmd = KGNI_CMD_ERROR, .notify = true };
+
+	if (!kgni_nl_listened(KGNI_NL_EVENTS) || in_hardirq() || irqs_disabled())
+		return;
+	m.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_ATOMIC | __GFP_NOWARN);
+	if (!m.skb)
+		return;
+	if (kgni_nl_fill_error(&m, dev, code, category, ptag, info))
+		nlmsg_free(m.skb);
+	else
+		genlmsg_multicast(&kgni_nl_family, m.skb, 0, KGNI_NL_EVENTS, GFP_ATOMIC);
+}
+
 /* --- commands --------------------------------------------------------------------- */
 
 /* @why: a literal, which is there when the answer is made. */
@@ -260,6 +285,27 @@ static int kgni_nl_dev_del(struct sk_buff *skb, struct genl_info *info)
 	return rc;
 }
 
+static int kgni_nl_inject(struct sk_buff *skb, struct genl_info *info)
+{
+	struct nlattr *code = info->attrs[KGNI_A_CODE];
+	int rc = kgni_nl_admin(skb, info);
+	struct kgni_device *dev;
+
+	if (rc)
+		return rc;
+	if (!code)
+		return kgni_nl_refuse(info->extack, -EINVAL, "no error code is given");
+	dev = kgni_nl_find_device(info->attrs, info->extack);
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	rc = kgni_error_inject(dev, nla_get_u32(code),
+			       kgni_nl_get_u32(info->attrs, KGNI_A_PTAG, 0));
+	if (rc)
+		kgni_nl_refuse(info->extack, rc, "this error cannot be injected");
+	put_device(&dev->dev);
+	return rc;
+}
+
 static int kgni_nl_reply_job(struct sk_buff *skb, struct genl_info *info, struct kgni_job *job)
 {
 	struct kgni_nl_viewer viewer;
@@ -326,6 +372,12 @@ static int kgni_nl_dump_start(struct netlink_callback *cb)
 	return 0;
 }
 
+/* Where NICs really are is nothing for those whose addresses are translated. */
+static int kgni_nl_ntt_start(struct netlink_callback *cb)
+{
+	return netlink_capable(cb->skb, CAP_SYS_ADMIN) ? kgni_nl_dump_start(cb) : -EPERM;
+}
+
 static struct netlink_range_validation kgni_nl_ptags = { .min = 1, .max = U8_MAX - 1 };
 static struct netlink_range_validation kgni_nl_pids = { .min = 1, .max = INT_MAX };
 
@@ -341,6 +393,12 @@ static const struct nla_policy kgni_nl_dev_policy[KGNI_A_MAX + 1] = {
 static const struct nla_policy kgni_nl_dev_del_policy[KGNI_A_MAX + 1] = {
 	[KGNI_A_DEV] = KGNI_NL_A_DEV,
 	[KGNI_A_FORCE] = { .type = NLA_FLAG },
+};
+
+static const struct nla_policy kgni_nl_inject_policy[KGNI_A_MAX + 1] = {
+	[KGNI_A_DEV] = KGNI_NL_A_DEV,
+	[KGNI_A_PTAG] = KGNI_NL_A_PTAG,
+	[KGNI_A_CODE] = NLA_POLICY_MAX(NLA_U32, S16_MAX),
 };
 
 static const struct nla_policy kgni_nl_job_policy[KGNI_A_MAX + 1] = {
@@ -371,6 +429,9 @@ static const struct genl_ops kgni_nl_ops[] = {
 	  .dumpit = kgni_nl_dump_cqs, KGNI_NL_POLICY(nic) },
 	{ .cmd = KGNI_CMD_DGRAM_GET, .start = kgni_nl_dump_start,
 	  .dumpit = kgni_nl_dump_dgrams, KGNI_NL_POLICY(nic) },
+	{ .cmd = KGNI_CMD_NTT_GET, .start = kgni_nl_ntt_start,
+	  .dumpit = kgni_nl_dump_ntt, KGNI_NL_POLICY(dev) },
+	{ .cmd = KGNI_CMD_INJECT, .doit = kgni_nl_inject, KGNI_NL_POLICY(inject) },
 };
 
 static const struct genl_multicast_group kgni_nl_groups[] = {

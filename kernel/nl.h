@@ -72,12 +72,15 @@ extern struct genl_family kgni_nl_family;
 bool kgni_nl_sees(const struct kgni_nl_viewer *viewer, kuid_t uid);
 int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev);
 int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job);
+int kgni_nl_fill_error(const struct kgni_nl_msg *m, struct kgni_device *dev, u16 code, u8 category,
+		       u8 ptag, const u64 *info);
 int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic);
 int kgni_nl_dump_devices(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_jobs(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_nics(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_mems(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_cqs(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_ntt(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_dgrams(struct sk_buff *skb, struct netlink_callback *cb);
 
 #endif /* _KGNI_NL_H */

@@ -179,6 +179,17 @@ int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev)
 			   kgni_nl_stats(m, &sum));
 }
 
+/* What was configured of a job, if anything was. dev->lock is held. */
+static bool kgni_nl_config(const struct kgni_nl_msg *m, const struct kgni_job *job)
+{
+	const struct kgni_job_config *c = xa_load(&job->dev->configs, job->ptag);
+
+	return !c || !c->configured ||
+	       (kgni_nl_u64(m, KGNI_A_JOB_ID, c->job_id) &&
+		(!c->ntt_size || (kgni_nl_u32(m, KGNI_A_NTT_BASE, c->ntt_base) &&
+				  kgni_nl_u32(m, KGNI_A_NTT_SIZE, c->ntt_size))));
+}
+
 /**
  * kgni_nl_fill_job - say what a job is
  * @m: the message
@@ -202,6 +213,7 @@ int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job)
 			   kgni_nl_u32(m, KGNI_A_COOKIE, job->cookie) &&
 			   kgni_nl_uid(m, KGNI_A_UID, job->uid) &&
 			   kgni_nl_flag(m, KGNI_A_AUTO, job->automatic) &&
+			   kgni_nl_config(m, job) &&
 			   kgni_nl_u32(m, KGNI_A_NICS, nics) &&
 			   kgni_nl_res(m, job->dev, job) &&
 			   kgni_nl_stats(m, &sum));
@@ -320,6 +332,49 @@ static int kgni_nl_fill_dgram(const struct kgni_nl_msg *m, struct kgni_nic *nic,
 					     kgni_nl_u32(m, KGNI_A_REMOTE_INST, d->remote_id))));
 }
 
+static int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 index,
+			    u32 granularity, const struct kgni_ntt_entry *e)
+{
+	void *hdr = kgni_nl_begin(m);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return kgni_nl_end(m, hdr,
+			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
+			   kgni_nl_u32(m, KGNI_A_INDEX, index) &&
+			   kgni_nl_u32(m, KGNI_A_GRANULARITY, granularity) &&
+			   kgni_nl_u32(m, KGNI_A_BLOCK, e->block) &&
+			   kgni_nl_u32(m, KGNI_A_REPLACED, e->replaced) &&
+			   kgni_nl_u32(m, KGNI_A_REPLACEMENT, e->replacement));
+}
+
+/**
+ * kgni_nl_fill_error - say what an error is
+ * @m: the message
+ * @dev: as for kgni_error_raise(), as all that follow
+ * @code: which
+ * @category: which kind
+ * @ptag: whom it concerns, or 0
+ * @info: four words about it, or NULL
+ *
+ * Context: any.
+ * Return: 0 or -EMSGSIZE.
+ */
+int kgni_nl_fill_error(const struct kgni_nl_msg *m, struct kgni_device *dev, u16 code, u8 category,
+		       u8 ptag, const u64 *info)
+{
+	void *hdr = kgni_nl_begin(m);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return kgni_nl_end(m, hdr,
+			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
+			   kgni_nl_u32(m, KGNI_A_CODE, code) &&
+			   kgni_nl_u32(m, KGNI_A_CATEGORY, category) &&
+			   (!ptag || kgni_nl_u32(m, KGNI_A_PTAG, ptag)) &&
+			   (!info || !nla_put(m->skb, KGNI_A_INFO, 4 * sizeof(*info), info)));
+}
+
 /* --- dumps -------------------------------------------------------------------- */
 
 /**
@@ -419,6 +474,27 @@ static int kgni_nl_each_job(struct kgni_nl_walk *w, struct kgni_device *dev)
 int kgni_nl_dump_jobs(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return kgni_nl_walk(skb, cb, KGNI_CMD_JOB_NEW, kgni_nl_each_job);
+}
+
+static int kgni_nl_each_ntt(struct kgni_nl_walk *w, struct kgni_device *dev)
+{
+	const struct kgni_ntt_entry *e;
+	u32 granularity;
+	int rc;
+
+	while ((e = kgni_ntt_next(dev, &w->d->nic, &granularity))) {
+		rc = kgni_nl_fill_ntt(&w->m, dev, w->d->nic, granularity, e);
+		if (rc)
+			return rc;
+		w->d->nic++;
+	}
+	return 0;
+}
+
+/* KGNI_CMD_NTT_GET. */
+int kgni_nl_dump_ntt(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return kgni_nl_walk(skb, cb, KGNI_CMD_NTT_NEW, kgni_nl_each_ntt);
 }
 
 static bool kgni_nl_wanted(const struct kgni_nl_dump *d, const struct kgni_nic *nic)

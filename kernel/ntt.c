@@ -64,6 +64,25 @@ u32 kgni_ntt_granularity(struct kgni_device *dev)
 	return n;
 }
 
+/**
+ * kgni_ntt_next - find an entry that is set
+ * @dev: the device, locked
+ * @at: number of the entry; out: of the one that was found
+ * @granularity: out: that of the table
+ *
+ * Return: this entry or the next one that is set; NULL if there is none.
+ */
+const struct kgni_ntt_entry *kgni_ntt_next(struct kgni_device *dev, u32 *at, u32 *granularity)
+{
+	struct kgni_ntt *ntt = dev->ntt;
+
+	if (!ntt)
+		return NULL;
+	*at = find_next_bit(ntt->set, KGNI_NTT_ENTRIES, *at);
+	*granularity = ntt->granularity;
+	return *at < KGNI_NTT_ENTRIES ? &ntt->entry[*at] : NULL;
+}
+
 static bool kgni_ntt_inside(u32 base, u32 count)
 {
 	return count && base < KGNI_NTT_ENTRIES && count <= KGNI_NTT_ENTRIES - base;
@@ -109,6 +128,7 @@ void kgni_ntt_clear(struct kgni_device *dev, u32 base, u32 count)
 		clear_bit(base, dev->ntt->set);
 		memset(&dev->ntt->entry[base], 0, sizeof(dev->ntt->entry[base]));
 	}
+	kgni_netlink_changed();
 }
 
 static long kgni_ntt_clear_some(struct kgni_device *dev, const struct kgni_ntt_args *args)
@@ -198,6 +218,7 @@ long kgni_ntt_set(struct kgni_device *dev, const struct kgni_ntt_args *args, u32
 	dev->ntt->granularity = args->granularity;
 	bitmap_set(dev->ntt->set, *base, args->count);
 	memcpy(&dev->ntt->entry[*base], args->entries, args->count * sizeof(*args->entries));
+	kgni_netlink_changed();
 	return GNI_RC_SUCCESS;
 }
 

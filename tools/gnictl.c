@@ -48,8 +48,7 @@ static const char *advice(int error)
 	case ENODEV: return "; 'gnictl dev' lists those that there are";
 	case ENOENT: return "; 'gnictl job' lists those that there are";
 	case EBUSY: return "; 'gnictl proc' shows by whom, 'force' deletes it all the same";
-	case EOPNOTSUPP:
-	case EINVAL: return "; do gnictl and the module kgni come from one release?";
+	case EOPNOTSUPP: return "; do gnictl and the module kgni come from one release?";
 	}
 	return "";
 }
@@ -68,6 +67,7 @@ int refused(const struct request *req, const struct answer *answer, const char *
 
 static int cmd_job(struct args *a) { return cmd_show("job", a); }
 static int cmd_proc(struct args *a) { return cmd_show("proc", a); }
+static int cmd_ntt(struct args *a) { return cmd_show("ntt", a); }
 static int cmd_mem(struct args *a) { return cmd_show("mem", a); }
 static int cmd_cq(struct args *a) { return cmd_show("cq", a); }
 static int cmd_session(struct args *a) { return cmd_show("session", a); }
@@ -85,12 +85,18 @@ static const struct command {
 	{ "dev", cmd_dev, "add [DEVICE]", "make one more" },
 	{ "dev", cmd_dev, "del DEVICE [force]", "delete one" },
 	{ "job", cmd_job, "[show] [DEVICE] [ptag N]", "jobs" },
+	{ "ntt", cmd_ntt, "[show] [DEVICE]", "translation tables of PE addresses" },
 	{ "proc", cmd_proc, "[show] [DEVICE] [ptag N] [pid N]",
 	  "processes that are attached, and what they hold" },
 	{ "mem", cmd_mem, "[show] [DEVICE] [ptag N] [pid N]", "registered memory" },
 	{ "cq", cmd_cq, "[show] [DEVICE] [ptag N] [pid N]", "completion queues" },
 	{ "session", cmd_session, "[show] [DEVICE] [ptag N] [pid N]", "datagrams that are posted" },
 	{ "stat", cmd_stat, "[dev|job|proc] [DEVICE] ...", "what they did" },
+	{ "monitor", cmd_monitor, "[all|devices|errors] [count N]", "what happens, line by line" },
+	{ "event", cmd_event, "[count N]", "errors, as they happen" },
+	{ "inject", cmd_inject, "DEVICE ERROR [ptag N]", "have an error happen, for tests" },
+	{ "top", cmd_top, "[DEVICE] [interval SECONDS] [count N]", "rates, again and again" },
+	{ "dump", cmd_dump, "[FILE]", "all of this in a file, to attach to a report" },
 	{ "help", cmd_help, "", "this text" },
 };
 

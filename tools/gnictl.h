@@ -8,6 +8,9 @@
  *	gnictl_nl.c		questions to the driver, by generic netlink
  *	gnictl_show.c		lists of all kinds of objects
  *	gnictl_dev.c		devices made and deleted
+ *	gnictl_monitor.c	what happens
+ *	gnictl_top.c		rates
+ *	gnictl_dump.c		all of it in one file
  */
 #ifndef _TOOLS_GNICTL_H
 #define _TOOLS_GNICTL_H
@@ -49,7 +52,7 @@ struct bit_name {
 	const char *name;
 };
 
-extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[];
+extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[], error_categories[];
 
 char *text_bytes(char *buf, uint64_t bytes);
 char *text_bits(char *buf, uint32_t bits, const struct bit_name *names);
@@ -57,6 +60,8 @@ char *text_rate(char *buf, uint64_t before, uint64_t now, uint64_t ns, bool byte
 const char *text_dgram_state(uint32_t state);
 const char *text_device_type(uint32_t type);
 const char *text_device_state(uint32_t state);
+const char *text_error(char *buf, uint32_t code);
+bool parse_error(const char *text, uint32_t *code);
 const char *stat_key(unsigned int stat);
 bool stat_is_bytes(unsigned int stat);
 bool parse_number(const char *text, uint32_t max, uint32_t *value);
@@ -128,6 +133,7 @@ void json_string(FILE *f, const char *text);
  * @ptag: about this job, or 0
  * @pid: about this process, or 0
  * @force: with KGNI_A_FORCE
+ * @code: with this KGNI_A_CODE, or 0
  */
 struct request {
 	uint8_t cmd;
@@ -136,6 +142,7 @@ struct request {
 	uint32_t ptag;
 	uint32_t pid;
 	bool force;
+	uint32_t code;
 };
 
 /* Is told of each message: what it is about, and its attributes. */
@@ -184,6 +191,7 @@ int refused(const struct request *req, const struct answer *answer, const char *
  * @row: makes the cells of a row
  * @by_job: can be asked for by job
  * @by_process: and by process
+ * @root: users cannot list it
  */
 struct kind {
 	const char *name;
@@ -191,6 +199,7 @@ struct kind {
 	void (*row)(struct out *o, struct nlattr **attrs);
 	bool by_job;
 	bool by_process;
+	bool root;
 };
 
 extern const struct kind kinds[];
@@ -202,5 +211,10 @@ void get_stats(struct nlattr **attrs, uint64_t *stats);
 int cmd_show(const char *name, struct args *a);
 int cmd_dev(struct args *a);
 int cmd_stat(struct args *a);
+int cmd_monitor(struct args *a);
+int cmd_event(struct args *a);
+int cmd_inject(struct args *a);
+int cmd_top(struct args *a);
+int cmd_dump(struct args *a);
 
 #endif /* _TOOLS_GNICTL_H */

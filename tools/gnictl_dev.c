@@ -69,3 +69,29 @@ int cmd_dev(struct args *a)
 	}
 	return cmd_show("dev", a);
 }
+
+/* "inject DEVICE ERROR [ptag N]" */
+int cmd_inject(struct args *a)
+{
+	struct request req = { .cmd = KGNI_CMD_INJECT, .dev = ANY_DEVICE };
+	const char *arg = next_arg(a);
+	struct answer answer;
+
+	if (!arg || !parse_device(arg, &req.dev))
+		return bad_usage("'gnictl inject' needs the name of a device, such as kgni0");
+	arg = next_arg(a);
+	if (!arg || !parse_error(arg, &req.code))
+		return bad_usage("and an error: memory-corrected, memory or diag");
+	if (*a->v && is_prefix(*a->v, "ptag")) {
+		next_arg(a);
+		arg = next_arg(a);
+		if (!arg || !parse_number(arg, 254, &req.ptag) || !req.ptag)
+			return bad_usage("ptag needs a number from 1 to 254");
+	}
+	if (*a->v)
+		return bad_usage("'%s' is more than 'gnictl inject' takes", *a->v);
+	if (!driver_open())
+		return EX_REFUSED;
+	ask(&req, NULL, NULL, &answer);
+	return answer.error ? refused(&req, &answer, "inject") : EX_OK;
+}

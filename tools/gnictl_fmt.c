@@ -4,7 +4,9 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <gni/kgni.h>
 #include <gni_pub.h>
+#include "core/cqe.h"
 #include "gnictl.h"
 
 const struct bit_name cdm_modes[] = {
@@ -142,6 +144,61 @@ const char *text_device_state(uint32_t state)
 	};
 
 	return state < ARRAY_SIZE(names) ? names[state] : "unknown";
+}
+
+const struct bit_name error_categories[] = {
+	{ GNI_ERRMASK_CORRECTABLE_MEMORY, "correctable-memory" },
+	{ GNI_ERRMASK_CRITICAL, "critical" },
+	{ GNI_ERRMASK_TRANSACTION, "transaction" },
+	{ GNI_ERRMASK_ADDRESS_TRANSLATION, "address-translation" },
+	{ GNI_ERRMASK_TRANSIENT, "transient" },
+	{ GNI_ERRMASK_INFORMATIONAL, "informational" },
+	{ GNI_ERRMASK_DIAG_ONLY, "diag-only" },
+	{ GNI_ERRMASK_UNKNOWN_TRANSACTION, "unknown-transaction" },
+	{ 0, NULL }
+};
+
+static const struct bit_name error_codes[] = {
+	{ KGNI_ST_MDD_INVALID, "mdd-invalid" },
+	{ KGNI_ST_BOUNDS, "bounds" },
+	{ KGNI_ST_PROTECTION, "protection" },
+	{ KGNI_ST_ADDRESS, "address" },
+	{ KGNI_ST_UNREACHABLE, "unreachable" },
+	{ KGNI_ST_ABORTED, "aborted" },
+	{ KGNI_ST_PRODUCER_DIED, "producer-died" },
+	{ KGNI_ST_NO_CQ, "no-cq" },
+	{ KGNI_ST_REM_OVERRUN, "remote-overrun" },
+	{ KGNI_ST_LINK, "link" },
+	{ KGNI_ERR_MEMORY_CORRECTED, "memory-corrected" },
+	{ KGNI_ERR_MEMORY, "memory" },
+	{ KGNI_ERR_DIAG, "diag" },
+	{ KGNI_ERR_QUIESCE, "quiesce" },
+	{ KGNI_ERR_NO_JOB, "no-job" },
+	{ 0, NULL }
+};
+
+const char *text_error(char *buf, uint32_t code)
+{
+	const struct bit_name *e;
+
+	for (e = error_codes; e->name; e++)
+		if (e->bit == code)
+			return e->name;
+	snprintf(buf, TEXT_MAX, "0x%x", code);
+	return buf;
+}
+
+bool parse_error(const char *text, uint32_t *code)
+{
+	const struct bit_name *e;
+
+	for (e = error_codes; e->name; e++) {
+		if (!strcmp(e->name, text)) {
+			*code = e->bit;
+			return true;
+		}
+	}
+	return parse_number(text, INT16_MAX, code) && *code;
 }
 
 static const char * const stat_keys[KGNI_STAT_COUNT] = {

@@ -121,6 +121,16 @@ static const struct nla_policy policy[KGNI_A_MAX + 1] = {
 	[KGNI_A_ID] = { .type = NLA_U64 },
 	[KGNI_A_REMOTE_PE] = { .type = NLA_U32 },
 	[KGNI_A_REMOTE_INST] = { .type = NLA_U32 },
+	[KGNI_A_CODE] = { .type = NLA_U32 },
+	[KGNI_A_CATEGORY] = { .type = NLA_U32 },
+	[KGNI_A_JOB_ID] = { .type = NLA_U64 },
+	[KGNI_A_NTT_BASE] = { .type = NLA_U32 },
+	[KGNI_A_NTT_SIZE] = { .type = NLA_U32 },
+	[KGNI_A_INDEX] = { .type = NLA_U32 },
+	[KGNI_A_GRANULARITY] = { .type = NLA_U32 },
+	[KGNI_A_BLOCK] = { .type = NLA_U32 },
+	[KGNI_A_REPLACED] = { .type = NLA_U32 },
+	[KGNI_A_REPLACEMENT] = { .type = NLA_U32 },
 };
 
 static int on_message(struct nl_msg *msg, void *arg)
@@ -199,6 +209,7 @@ static struct nl_msg *question(const struct request *req)
 	    (req->dev == ANY_DEVICE || !nla_put_u32(msg, KGNI_A_DEV, req->dev)) &&
 	    (!req->ptag || !nla_put_u32(msg, KGNI_A_PTAG, req->ptag)) &&
 	    (!req->pid || !nla_put_u32(msg, KGNI_A_PID, req->pid)) &&
+	    (!req->code || !nla_put_u32(msg, KGNI_A_CODE, req->code)) &&
 	    (!req->force || !nla_put_flag(msg, KGNI_A_FORCE)))
 		return msg;
 	nlmsg_free(msg);

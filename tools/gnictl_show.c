@@ -134,6 +134,12 @@ static void job_row(struct out *o, struct nlattr **a)
 	out_number(o, "uid", "UID", get_u32(a, KGNI_A_UID));
 	out_number(o, "attachments", "ATTACHED", get_u32(a, KGNI_A_NICS));
 	out_flag(o, "automatic", has(a, KGNI_A_AUTO));
+	if (has(a, KGNI_A_JOB_ID))
+		put_hex(o, "job_id", NULL, get_u64(a, KGNI_A_JOB_ID));
+	if (has(a, KGNI_A_NTT_SIZE)) {
+		out_number(o, "ntt_base", NULL, get_u32(a, KGNI_A_NTT_BASE));
+		out_number(o, "ntt_size", NULL, get_u32(a, KGNI_A_NTT_SIZE));
+	}
 	put_resources(o, a);
 	put_stats(o, a);
 }
@@ -216,14 +222,26 @@ static void session_row(struct out *o, struct nlattr **a)
 	out_number(o, "attachment", NULL, get_u32(a, KGNI_A_NIC));
 }
 
+/* An entry: which addresses of jobs stand for which PEs, counted from its first. */
+static void ntt_row(struct out *o, struct nlattr **a)
+{
+	put_device(o, a);
+	out_number(o, "index", "ENTRY", get_u32(a, KGNI_A_INDEX));
+	out_number(o, "granularity", "ADDRESSES", get_u32(a, KGNI_A_GRANULARITY));
+	out_number(o, "block", "PE", get_u32(a, KGNI_A_BLOCK));
+	out_number(o, "replaced", "REPLACED", get_u32(a, KGNI_A_REPLACED));
+	out_number(o, "replacement", "BY-PE", get_u32(a, KGNI_A_REPLACEMENT));
+}
+
 const struct kind kinds[] = {
-	{ "dev", KGNI_CMD_DEV_GET, dev_row, false, false },
-	{ "job", KGNI_CMD_JOB_GET, job_row, true, false },
-	{ "proc", KGNI_CMD_NIC_GET, proc_row, true, true },
-	{ "mem", KGNI_CMD_MEM_GET, mem_row, true, true },
-	{ "cq", KGNI_CMD_CQ_GET, cq_row, true, true },
-	{ "session", KGNI_CMD_DGRAM_GET, session_row, true, true },
-	{ NULL, 0, NULL, false, false }
+	{ "dev", KGNI_CMD_DEV_GET, dev_row, false, false, false },
+	{ "job", KGNI_CMD_JOB_GET, job_row, true, false, false },
+	{ "ntt", KGNI_CMD_NTT_GET, ntt_row, false, false, true },
+	{ "proc", KGNI_CMD_NIC_GET, proc_row, true, true, false },
+	{ "mem", KGNI_CMD_MEM_GET, mem_row, true, true, false },
+	{ "cq", KGNI_CMD_CQ_GET, cq_row, true, true, false },
+	{ "session", KGNI_CMD_DGRAM_GET, session_row, true, true, false },
+	{ NULL, 0, NULL, false, false, false }
 };
 
 /* The kind of what can be listed under a name. */

@@ -130,6 +130,7 @@ add_programs /usr/lib "$BUILD"/lib/libugni.so.0
 add_programs /usr/bin "$BUILD"/tools/*
 add_programs /t/bin "$BUILD"/tests/vm/*
 add_programs /usr/lib/kgni-examples "$BUILD"/examples/*
+install -D -m 644 "$TOP/tools/gnictl.bash" "$root/usr/share/bash-completion/completions/gnictl"
 cp -r "$VM_SRC/tests" "$root/t/tests"
 chmod -R a+rX "$root/t"
 for file in "$root"/t/tests/*.sh; do

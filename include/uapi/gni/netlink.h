@@ -41,6 +41,12 @@
  * @KGNI_CMD_DGRAM_GET: dump of datagram sessions, likewise; answered by DGRAM_NEW
  * @KGNI_CMD_DGRAM_NEW: a datagram that is posted, or has ended and was not
  *	asked for
+ * @KGNI_CMD_ERROR: notification: an error event was raised
+ * @KGNI_CMD_INJECT: for tests: have the error CODE, one of memory or for
+ *	diagnostics, happen on DEV; it concerns PTAG, if that is given
+ * @KGNI_CMD_NTT_GET: dump of translation tables, of DEV if it is given; needs
+ *	CAP_SYS_ADMIN; answered by NTT_NEW
+ * @KGNI_CMD_NTT_NEW: an entry that is set
  */
 enum kgni_cmd {
 	KGNI_CMD_UNSPEC,
@@ -59,6 +65,10 @@ enum kgni_cmd {
 	KGNI_CMD_CQ_NEW,
 	KGNI_CMD_DGRAM_GET,
 	KGNI_CMD_DGRAM_NEW,
+	KGNI_CMD_ERROR,
+	KGNI_CMD_INJECT,
+	KGNI_CMD_NTT_GET,
+	KGNI_CMD_NTT_NEW,
 	__KGNI_CMD_END
 };
 
@@ -105,6 +115,17 @@ enum kgni_cmd {
  * @KGNI_A_ID: u64: id of a datagram that was posted with one
  * @KGNI_A_REMOTE_PE: u32: PE address of a peer, where it is known
  * @KGNI_A_REMOTE_INST: u32: its instance id
+ * @KGNI_A_CODE: u32: of an error: a KGNI_ST_* or KGNI_ERR_*
+ * @KGNI_A_CATEGORY: u32: a GNI_ERRMASK_* bit
+ * @KGNI_A_INFO: four u64 about an error
+ * @KGNI_A_JOB_ID: u64: name of a job that was configured
+ * @KGNI_A_NTT_BASE: u32: first of its entries of the translation table
+ * @KGNI_A_NTT_SIZE: u32: how many it has
+ * @KGNI_A_INDEX: u32: number of an entry
+ * @KGNI_A_GRANULARITY: u32: virtual addresses of an entry
+ * @KGNI_A_BLOCK: u32: PE address that the first of them stands for, and so on
+ * @KGNI_A_REPLACED: u32: how many at the end stand for others
+ * @KGNI_A_REPLACEMENT: u32: for those from here on
  */
 enum kgni_attr {
 	KGNI_A_UNSPEC,
@@ -145,6 +166,17 @@ enum kgni_attr {
 	KGNI_A_ID,
 	KGNI_A_REMOTE_PE,
 	KGNI_A_REMOTE_INST,
+	KGNI_A_CODE,
+	KGNI_A_CATEGORY,
+	KGNI_A_INFO,
+	KGNI_A_JOB_ID,
+	KGNI_A_NTT_BASE,
+	KGNI_A_NTT_SIZE,
+	KGNI_A_INDEX,
+	KGNI_A_GRANULARITY,
+	KGNI_A_BLOCK,
+	KGNI_A_REPLACED,
+	KGNI_A_REPLACEMENT,
 	__KGNI_A_END
 };
 

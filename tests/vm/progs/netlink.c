@@ -16,7 +16,7 @@
 #include "common.h"
 
 #define MESSAGE_MAX	4096
-#define ROUNDS		6000
+#define ROUNDS		3000
 
 static bool is_root;
 
@@ -214,6 +214,9 @@ static void test_refused(void)
 		{ NLM_F_DUMP, KGNI_CMD_NIC_GET, KGNI_A_PID, 0x80000000, ERANGE },
 		{ NLM_F_DUMP, KGNI_CMD_NIC_GET, KGNI_A_COOKIE, 1, EINVAL },
 		{ NLM_F_DUMP, KGNI_CMD_JOB_GET, KGNI_A_PID, 1, EINVAL },
+		{ NLM_F_ACK, KGNI_CMD_ERROR, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_INJECT, KGNI_A_CODE, 0x8000, ERANGE },
+		{ NLM_F_DUMP, KGNI_CMD_INJECT, 0, 0, EOPNOTSUPP },
 	};
 	int fd = nl_socket();
 	uint16_t family = resolve(fd, NULL, NULL);

@@ -176,7 +176,7 @@ static void test_files(void)
 	close(fd);
 }
 
-#define TURNS	12
+#define TURNS	6
 
 /* How a transfer ends to or from a device that may go away. */
 static bool went(gni_return_t rc)

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # gnictl and the netlink family behind it: every command, as root and as an ordinary
 # user; malformed messages; devices that come and go; a thousand jobs.
-# timeout: 300
+# timeout: 600
 . "${0%/*}/lib.sh"
 
 status()
@@ -122,6 +122,109 @@ wait $server
 is "$(field length job)" 0 "a job ends with its process"
 is "$(field '.[0].rdma_put_bytes' stat kgni0)" 300000 "what it did is still counted"
 
+# Translation tables.
+is "$(gnictl -j ntt)" "[]" "no translation"
+is "$(withntt gnictl ntt kgni0)" "DEVICE  ENTRY  ADDRESSES   PE  REPLACED  BY-PE
+kgni0       5          4  100         0      0
+kgni0       6          4  200         1    300" "two entries of a translation table"
+is "$(withntt gnictl -j ntt kgni1)" "[]" "none of another device"
+says "Operation not permitted; become root" "users do not see where NICs are" user gnictl ntt
+
+# All of it in one file.
+succeeds "a dump" gnictl dump /tmp/dumped
+is "$(stat -c %a /tmp/dumped)" 600 "that only its owner reads"
+is "$(jq -r '[.gnictl, (.dev | length), .files["/sys/module/kgni/parameters/nics"]] | join(" ")' \
+	/tmp/dumped)" "$(gnictl -V | cut -d ' ' -f 2) 2 2" "with what belongs there"
+is "$(jq -r '(.log | length) > 0 and (keys | length) == 13' /tmp/dumped)" true "and the log"
+is "$(user gnictl dump | jq -r '.uid')" 1000 "a user's dump"
+fails "a dump to where there is no room" sh -c 'gnictl dump >/dev/full'
+is "$(status gnictl dump /dev/full) $(status gnictl dump /nowhere/file)" "1 1" \
+	"or that cannot be written"
+is "$(status gnictl dump one two)" 2 "more than one file: usage"
+
+# What happens. One line tells when listening begins.
+listening()
+{
+	rm -f /tmp/listening
+	mkfifo /tmp/listening
+	"$@" >/tmp/events 2>/tmp/listening &
+	monitor=$!
+	read -r said </tmp/listening
+}
+listening gnictl monitor count 6
+is "$said" "gnictl: listening" "monitor says that it listens"
+gnictl dev add kgni9 >/dev/null
+manyjobs 1 1 - true
+gnictl dev del kgni9
+wait $monitor
+is $? 0 "monitor ends when it has seen enough"
+is "$(cut -d ' ' -f 2 /tmp/events | tr '\n' ' ')" \
+	"device-added job-began attached detached job-ended device-deleted " \
+	"devices, jobs and processes come and go"
+is "$(sed -n 's/.* attached .* command \([^ ]*\).*/\1/p' /tmp/events)" manyjobs "with their names"
+listening gnictl -j monitor all
+manyjobs 2 1 - true
+kill -TERM $monitor
+wait $monitor
+is $? 0 "monitor ends by a signal"
+listening user gnictl -j monitor devices count 1
+manyjobs 1 1 - true
+gnictl dev add kgni9 >/dev/null
+wait $monitor
+is $? 0 "users are told of devices"
+is "$(jq -r '"\(.event) \(.device)"' /tmp/events)" "device-added kgni9" "and of nothing else"
+gnictl dev del kgni9
+says "needs CAP_SYS_ADMIN; become root" "and cannot ask for more" user gnictl monitor all
+
+# Errors, real ones and others.
+listening gnictl -j event count 3
+succeeds "an error is injected" gnictl inject kgni1 memory-corrected ptag 9
+succeeds "another" gnictl inject kgni1 diag
+gni_guard >/dev/null 2>&1
+wait $monitor
+is "$(jq -r '[.event, .device, .error, .category, .ptag] | join(" ")' /tmp/events | head -n 2 |
+	tr '\n' ';')" "error kgni1 memory-corrected correctable-memory 9;error kgni1 diag diag-only ;" \
+	"and told"
+is "$(jq -r 'select(.device == "kgni0") | "\(.error) \(.info.word2 > 0)"' /tmp/events)" \
+	"bounds true" "and so are those of programs"
+says "this error cannot be injected" "not every error can be injected" gnictl inject kgni0 bounds
+says "there is no such device" "and not everywhere" gnictl inject kgni5 diag
+says "needs CAP_SYS_ADMIN" "nor by everybody" user gnictl inject kgni0 diag
+is "$(status gnictl inject) $(status gnictl inject kgni0) $(status gnictl inject kgni0 x)" "2 2 2" \
+	"inject: usage"
+is "$(status gnictl monitor nothing) $(status gnictl monitor count 0)" "2 2" "monitor: usage"
+
+# Rates.
+is "$(manyjobs 2 1 - gnictl -j top interval 1 count 1 |
+	jq -r 'group_by(.kind) | map("\(.[0].kind) \(length)") | join(" ")')" "dev 2 job 2 proc 2" \
+	"top shows devices, jobs and processes"
+is "$(gnictl top kgni1 interval 1 count 2 | grep -c '^kgni1 .* 0 B/s *0 B/s$')" 2 \
+	"nothing moves where nobody is"
+is "$(status gnictl top interval 0) $(status gnictl top count) $(status gnictl top x)" "2 2 2" \
+	"top: usage"
+
+# Completion.
+# shellcheck source=tools/gnictl.bash
+. /usr/share/bash-completion/completions/gnictl
+completes()
+{
+	COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+	_gnictl
+	echo "${COMPREPLY[@]}"
+}
+is "$(completes gnictl m)" "mem monitor" "completion of commands"
+is "$(completes gnictl -j dev k)" "kgni0 kgni1" "of devices"
+is "$(completes gnictl dev del kgni0 '')" force "of what comes behind one"
+is "$(completes gnictl proc p)" "ptag pid" "of filters"
+cat >/tmp/tags <<'EOF'
+. /usr/share/bash-completion/completions/gnictl
+COMP_WORDS=(gnictl job ptag '') COMP_CWORD=3
+_gnictl
+echo "${COMPREPLY[@]}"
+EOF
+is "$(manyjobs 1 1 - bash /tmp/tags)" "$(manyjobs 1 1 - gnictl -j job | jq .[0].ptag)" \
+	"and of tags"
+
 # Devices.
 is "$(field '.[0].device' dev add)" kgni2 "one more device, the lowest number that is free"
 is "$(cat /sys/class/gni/kgni2/address)" 3 "with the address that goes with it"
@@ -143,10 +246,8 @@ is "$(field 'map(.device) | join(" ")' dev)" "kgni0 kgni1" "devices are in order
 for i in 2 3 4; do
 	gnictl dev add kgni$i >/dev/null
 done
-is "$(manyjobs 1000 5 - gnictl -j job | jq length)" 1000 "a thousand jobs"
-is "$(manyjobs 1000 5 - gnictl -j proc | jq '[.[].attachment] | length')" 1000 \
-	"a thousand processes"
-is "$(manyjobs 1000 5 - gnictl job kgni3 | wc -l)" 201 "those of one device"
+is "$(manyjobs 1000 5 - sh -c 'gnictl -j job; gnictl -j proc; gnictl -j job kgni3' |
+	jq -s -c 'map(length)')" "[1000,1000,200]" "a thousand jobs, processes, those of one device"
 cat >/tmp/churned <<'EOF'
 for i in 1 2 3; do
 	gnictl -j job >/tmp/jobs 2>/dev/null || exit 1

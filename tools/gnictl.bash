@@ -1,0 +1,53 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Completion of gnictl's command line by bash.
+
+# _gnictl_values KEY LIST: what is in a list of the driver's now.
+_gnictl_values()
+{
+	gnictl -jp "$2" 2>/dev/null |
+		sed -nE "s/^ *\"$1\": *\"?([^\",]*)\"?,?\$/\\1/p" | sort -u
+}
+
+_gnictl_devices()
+{
+	_gnictl_values device dev
+}
+
+_gnictl()
+{
+	local word=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD - 1]} i
+	local command='' words=''
+
+	for ((i = 1; i < COMP_CWORD; i++)); do
+		[[ ${COMP_WORDS[i]} == -* ]] || { command=${COMP_WORDS[i]} && break; }
+	done
+	case $command:$previous in
+	:*) words="dev job ntt proc mem cq session stat monitor event inject top dump help
+		-j -p -d -V -h --json --pretty --details --version --help" ;;
+	*:ptag) words=$(_gnictl_values ptag job) ;;
+	*:pid) words=$(_gnictl_values pid proc) ;;
+	dev:dev) words="show add del $(_gnictl_devices)" ;;
+	dev:del) words=$(_gnictl_devices) ;;
+	dev:kgni*) [[ ${COMP_WORDS[COMP_CWORD - 2]} != del ]] || words=force ;;
+	dev:*) words=$(_gnictl_devices) ;;
+	job:*) words="show ptag $(_gnictl_devices)" ;;
+	ntt:*) words="show $(_gnictl_devices)" ;;
+	proc:* | mem:* | cq:* | session:*) words="show ptag pid $(_gnictl_devices)" ;;
+	stat:stat) words="dev job proc $(_gnictl_devices)" ;;
+	stat:*) words="ptag pid $(_gnictl_devices)" ;;
+	monitor:*) words="all devices errors count" ;;
+	event:*) words=count ;;
+	inject:inject) words=$(_gnictl_devices) ;;
+	inject:kgni*) words="memory-corrected memory diag" ;;
+	inject:*) words=ptag ;;
+	top:*) words="interval count $(_gnictl_devices)" ;;
+	dump:dump)
+		mapfile -t COMPREPLY < <(compgen -f -- "$word")
+		return
+		;;
+	esac
+	mapfile -t COMPREPLY < <(compgen -W "$words" -- "$word")
+}
+
+complete -F _gnictl gnictl
