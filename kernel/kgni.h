@@ -198,6 +198,8 @@ struct kgni_job_config {
  * @mdds: registrations by mdh; read under RCU
  * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
+ * @sharing: how many mdhs shared registrations have, under mdds.xa_lock
+ * @next_sharing: where the search for one that takes another goes on, likewise
  * @used: how much of each resource its attachments hold
  * @stats: what attachments that ended did
  * @rcu: for the free
@@ -218,6 +220,8 @@ struct kgni_job {
 	struct xarray mdds;
 	struct xarray vmdhs;
 	u32 next_mdh;
+	u32 sharing;
+	unsigned long next_sharing;
 	atomic_t used[KGNI_RES_COUNT];
 	struct kgni_stats stats;
 	struct rcu_head rcu;
@@ -413,6 +417,9 @@ struct kgni_mem {
  * @job: its protection domain; compared, never followed, by others
  * @node: in nic->mdds
  * @number: its number in the attachment
+ * @sibling: next registration of the same number; read under RCU
+ * @shares: others may have its number, if their base is another
+ * @charged: the number was charged to the job for it, or for one that was there before
  * @mdh: its number in the job, or index
  * @flags: GNI_MEM_* bits
  * @base: address of the first page; 0 for segments
@@ -436,6 +443,9 @@ struct kgni_mdd {
 	struct kgni_job *job;
 	struct list_head node;
 	u64 number;
+	struct kgni_mdd __rcu *sibling;
+	bool shares;
+	bool charged;
 	u32 mdh;
 	u32 flags;
 	u64 base;

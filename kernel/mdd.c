@@ -34,6 +34,16 @@
 /* Clients round gets up to words; what the allocator gives begins and ends at these. */
 #define KGNI_EXACT_ALIGN	8
 
+/*
+ * Shared registrations have numbers of their own up to so many, and share them
+ * from then on: so many may have one number, each with a base of its own.
+ */
+#define KGNI_MDD_SHARING	XA_MARK_1
+#define KGNI_SHARING_NUMBERS	(KGNI_MH_MDH_MAX / 2)
+#define KGNI_SHARERS_MAX	256
+/* How many numbers are asked whether they take another. */
+#define KGNI_SHARING_TRIES	64
+
 /* vmdh_index of who leaves the choice to the driver. */
 #define KGNI_VMDH_ANY	(~0U)
 #define KGNI_VMDH_MAX	(KGNI_MH_MDH_MAX + 1)
@@ -103,8 +113,8 @@ struct kgni_mdd *kgni_mdd_find(struct kgni_job *job, const struct kgni_mem_handl
 		mdd = xa_load(&job->vmdhs, mh.mdh);
 	} else {
 		mdd = xa_load(&job->mdds, mh.mdh);
-		if (mdd && mdd->base != mh.va)
-			mdd = NULL;
+		while (mdd && mdd->base != mh.va)
+			mdd = rcu_dereference(mdd->sibling);
 	}
 	if (mdd && !kref_get_unless_zero(&mdd->ref))
 		mdd = NULL;
@@ -285,6 +295,7 @@ static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic, u32 flags, gfp_t gfp)
 	mdd->nic = nic;
 	mdd->job = nic->job;
 	mdd->flags = flags;
+	mdd->shares = flags & GNI_MEM_MDD_SHARED && !(flags & GNI_MEM_USE_VMDH);
 	return mdd;
 }
 
@@ -407,14 +418,103 @@ static struct xarray *kgni_mdd_table(const struct kgni_mdd *mdd)
 	return mdd->flags & GNI_MEM_USE_VMDH ? &mdd->job->vmdhs : &mdd->job->mdds;
 }
 
+/* The next of the same number. mdds.xa_lock is held. */
+static struct kgni_mdd *kgni_mdd_sibling(const struct kgni_mdd *mdd)
+{
+	return rcu_dereference_protected(mdd->sibling,
+					 lockdep_is_held(&mdd->job->mdds.xa_lock));
+}
+
+/* May @base join those of a number? mdds.xa_lock is held. */
+static bool kgni_mdd_takes(const struct kgni_mdd *mdd, u64 base)
+{
+	unsigned int n = 0;
+
+	for (; mdd; mdd = kgni_mdd_sibling(mdd))
+		if (mdd->base == base || ++n == KGNI_SHARERS_MAX)
+			return false;
+	return true;
+}
+
+/* The number after @number that shared registrations have, round and round. */
+static struct kgni_mdd *kgni_mdd_next_sharing(struct kgni_job *job, unsigned long *number)
+{
+	struct kgni_mdd *mdd;
+
+	mdd = xa_find_after(&job->mdds, number, ULONG_MAX, KGNI_MDD_SHARING);
+	if (mdd)
+		return mdd;
+	*number = 0;
+	return xa_find(&job->mdds, number, ULONG_MAX, KGNI_MDD_SHARING);
+}
+
+/* Have it share a number. mdds.xa_lock is held. */
+static int kgni_mdd_join_locked(struct kgni_job *job, struct kgni_mdd *mdd)
+{
+	unsigned long number = job->next_sharing;
+	struct kgni_mdd *with;
+	int tries;
+
+	for (tries = 0; tries < KGNI_SHARING_TRIES; tries++) {
+		with = kgni_mdd_next_sharing(job, &number);
+		if (!with)
+			break;
+		if (!kgni_mdd_takes(with, mdd->base))
+			continue;
+		job->next_sharing = number;
+		mdd->mdh = number;
+		RCU_INIT_POINTER(mdd->sibling, kgni_mdd_sibling(with));
+		rcu_assign_pointer(with->sibling, mdd);
+		return 0;
+	}
+	return -EBUSY;
+}
+
+/* Have it share a number, where the job has enough of them or may have no more. */
+static int kgni_mdd_join(struct kgni_job *job, struct kgni_mdd *mdd)
+{
+	bool charged = mdd->charged;
+	int rc = -EBUSY;
+
+	xa_lock(&job->mdds);
+	if (!charged || job->sharing >= KGNI_SHARING_NUMBERS)
+		rc = kgni_mdd_join_locked(job, mdd);
+	/* Before another leaves it what was charged for the number. */
+	if (!rc)
+		mdd->charged = false;
+	xa_unlock(&job->mdds);
+	if (!rc && charged)
+		kgni_res_uncharge(job, KGNI_RES_MDD);
+	return rc;
+}
+
+/* Give it a number that no other has. */
+static int kgni_mdd_number(struct kgni_nic *nic, struct kgni_mdd *mdd)
+{
+	struct kgni_job *job = nic->job;
+	int rc = xa_alloc_cyclic(&job->mdds, &mdd->mdh, mdd, XA_LIMIT(1, KGNI_MH_MDH_MAX),
+				 &job->next_mdh, nic->gfp);
+
+	if (rc < 0 || !mdd->shares)
+		return rc;
+	xa_lock(&job->mdds);
+	__xa_set_mark(&job->mdds, mdd->mdh, KGNI_MDD_SHARING);
+	job->sharing++;
+	xa_unlock(&job->mdds);
+	return 0;
+}
+
 /* Give it its number, or the index @want. nic->lock is held. */
 static int kgni_mdd_insert(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 {
 	struct kgni_job *job = nic->job;
 
+	if (mdd->shares && !kgni_mdd_join(job, mdd))
+		return 0;
+	if (!mdd->charged)
+		return -EBUSY;
 	if (!(mdd->flags & GNI_MEM_USE_VMDH))
-		return xa_alloc_cyclic(&job->mdds, &mdd->mdh, mdd, XA_LIMIT(1, KGNI_MH_MDH_MAX),
-				       &job->next_mdh, nic->gfp);
+		return kgni_mdd_number(nic, mdd);
 	if (want == KGNI_VMDH_ANY)
 		return xa_alloc(&job->vmdhs, &mdd->mdh, mdd, XA_LIMIT(0, nic->vmdhs - 1),
 				GFP_KERNEL_ACCOUNT);
@@ -448,12 +548,49 @@ static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 wan
 	return rc < 0 ? rc : GNI_RC_SUCCESS;
 }
 
+/* Another of its number takes its place, what was charged for it included. */
+static void kgni_mdd_replace(struct kgni_mdd *mdd, struct kgni_mdd *heir)
+{
+	heir->charged |= mdd->charged;
+	mdd->charged = false;
+}
+
+/* Take it out of those of its number. mdds.xa_lock is held. */
+static void kgni_mdd_leave_locked(struct kgni_job *job, struct kgni_mdd *mdd)
+{
+	struct kgni_mdd *before = xa_load(&job->mdds, mdd->mdh);
+	struct kgni_mdd *after = kgni_mdd_sibling(mdd);
+
+	if (before != mdd) {
+		kgni_mdd_replace(mdd, before);
+		while (kgni_mdd_sibling(before) != mdd)
+			before = kgni_mdd_sibling(before);
+		rcu_assign_pointer(before->sibling, after);
+	} else if (after) {
+		kgni_mdd_replace(mdd, after);
+		/* The place is there, so no memory is needed. */
+		__xa_store(&job->mdds, mdd->mdh, after, 0);
+	} else {
+		__xa_erase(&job->mdds, mdd->mdh);
+		job->sharing--;
+	}
+}
+
+static void kgni_mdd_leave(struct kgni_job *job, struct kgni_mdd *mdd)
+{
+	xa_lock(&job->mdds);
+	kgni_mdd_leave_locked(job, mdd);
+	xa_unlock(&job->mdds);
+}
+
 /* Nobody finds it any more. nic->lock is held. */
 static void kgni_mdd_unpublish(struct kgni_nic *nic, struct kgni_mdd *mdd, bool hold)
 {
 	/* In a table that gives numbers out, one that leads to nothing stays taken. */
 	if (hold)
 		xa_store(kgni_mdd_table(mdd), mdd->mdh, NULL, GFP_NOIO);
+	else if (mdd->shares)
+		kgni_mdd_leave(mdd->job, mdd);
 	else
 		xa_erase(kgni_mdd_table(mdd), mdd->mdh);
 	list_del_init(&mdd->node);
@@ -513,11 +650,14 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 
 	if (!mdd)
 		return -ENOMEM;
-	rc = kgni_mdd_set_cq(nic, mdd, arg->cq);
+	mdd->charged = kgni_res_charge(nic->job, KGNI_RES_MDD);
+	rc = mdd->charged || mdd->shares ? GNI_RC_SUCCESS : GNI_RC_ERROR_RESOURCE;
+	if (!rc)
+		rc = kgni_mdd_set_cq(nic, mdd, arg->cq);
 	if (!rc)
 		rc = kgni_mdd_get_pages(mdd, arg);
 	if (rc)
-		goto put;
+		goto uncharge_mdd;
 	if (!kgni_res_charge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages)) {
 		rc = GNI_RC_ERROR_RESOURCE;
 		goto put_mem;
@@ -536,6 +676,9 @@ uncharge:
 	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
 put_mem:
 	kgni_mem_put(mdd->mem);
+uncharge_mdd:
+	if (mdd->charged)
+		kgni_res_uncharge(nic->job, KGNI_RES_MDD);
 put:
 	kgni_mdd_put(mdd);
 	return rc;
@@ -613,8 +756,6 @@ static bool kgni_mdd_flags_valid(struct kgni_nic *nic, const struct kgni_ioc_mem
 /* KGNI_IOC_MEM_REGISTER. */
 long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
 {
-	long rc;
-
 	if (!kgni_mdd_flags_valid(nic, arg))
 		return GNI_RC_INVALID_PARAM;
 	if (arg->segments > KGNI_SEGMENTS_MAX)
@@ -623,12 +764,7 @@ long kgni_mdd_register(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
 		return kgni_mdd_update(nic, arg);
 	if (nic->modes & GNI_CDM_MODE_MDD_SHARED && !(arg->flags & KGNI_MEM_SHARING))
 		arg->flags |= GNI_MEM_MDD_SHARED;
-	if (!kgni_res_charge(nic->job, KGNI_RES_MDD))
-		return GNI_RC_ERROR_RESOURCE;
-	rc = kgni_mdd_add(nic, arg);
-	if (rc)
-		kgni_res_uncharge(nic->job, KGNI_RES_MDD);
-	return rc;
+	return kgni_mdd_add(nic, arg);
 }
 
 /* KGNI_IOC_MDD_BLOCK. */
@@ -660,7 +796,7 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd, bool hold)
 	mdd->mem = NULL;
 	mdd->pages = NULL;
 	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
-	if (!hold)
+	if (mdd->charged && !hold)
 		kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
 	kgni_mdd_put(mdd);
 }
@@ -735,6 +871,9 @@ long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_reg
 	mdd = kgni_mdd_new(nic, r->flags, nic->gfp);
 	if (!mdd)
 		goto uncharge;
+	mdd->charged = true;
+	/* A number that is held is nobody else's. */
+	mdd->shares = false;
 	mdd->base = r->base;
 	mdd->addr = r->addr;
 	mdd->length = r->length;

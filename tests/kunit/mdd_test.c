@@ -95,7 +95,8 @@ static void kgt_mem_register(struct kgt_mem *m, u32 flags, struct kgni_cq *cq)
 	if (cq)
 		kref_get(&cq->ref);
 	mdd->cq = cq;
-	KUNIT_ASSERT_TRUE(m->test, kgni_res_charge(nic->job, KGNI_RES_MDD));
+	mdd->charged = kgni_res_charge(nic->job, KGNI_RES_MDD);
+	KUNIT_ASSERT_TRUE(m->test, mdd->charged);
 	KUNIT_ASSERT_TRUE(m->test, kgni_res_charge_many(nic->job, KGNI_RES_IOMMU, m->npages));
 	KUNIT_ASSERT_EQ(m->test, kgni_mdd_publish(nic, mdd, 0), GNI_RC_SUCCESS);
 	m->mdd = mdd;

@@ -500,6 +500,99 @@ static void test_shared(void)
 	is_u64(parts_of(&mh).flags, 0, "whatever the mode of the domain");
 }
 
+#define SHARERS		10000
+#define OWN_NUMBERS	4095
+
+static void reg_sharers(unsigned char *mem, gni_mem_handle_t *mh)
+{
+	unsigned int i;
+
+	for (i = 0; i < SHARERS; i++) {
+		must_rc(reg(mem + i * PAGE, PAGE, GNI_MEM_MDD_SHARED, -1, &mh[i]), GNI_RC_SUCCESS,
+			"%u", i);
+		must(parts_of(&mh[i]).flags == KGNI_MH_V2);
+	}
+}
+
+/* Each is reached by its own handle, in either version, and no other memory by it. */
+static void check_sharer(unsigned char *mem, gni_mem_handle_t *mh, unsigned int i)
+{
+	gni_mem_handle_t one = as_version1(&mh[i]);
+	unsigned char *at = mem + i * PAGE;
+	uint64_t value = i;
+
+	is_rc(put_at(&mh[i], (uint64_t)at, &value, 8), GNI_RC_SUCCESS, "%u", i);
+	is_u64(*(uint64_t *)at, i);
+	value = ~value;
+	is_rc(put_at(&one, (uint64_t)at + 8, &value, 8), GNI_RC_SUCCESS, "%u", i);
+	is_u64(*(uint64_t *)(at + 8), ~(uint64_t)i);
+	is_rc(put_at(&mh[i], (uint64_t)at + PAGE, &value, 8), GNI_RC_TRANSACTION_ERROR, "%u", i);
+}
+
+/* There are more shared registrations than numbers, and some are left for others. */
+static void test_many_shared(void)
+{
+	gni_mem_handle_t *mh = calloc(SHARERS, sizeof(*mh)), own;
+	unsigned char *mem = map_private((SHARERS + 1) * PAGE);
+	unsigned int i, step;
+
+	setup();
+	must(mh);
+	reg_sharers(mem, mh);
+	ok(mdds_used() < OWN_NUMBERS, "%llu numbers", (unsigned long long)mdds_used());
+	must_do(reg(mem, PAGE, GNI_MEM_MDD_DEDICATED, -1, &own));
+	for (i = 0; i < SHARERS; i += 7)
+		check_sharer(mem, mh, i);
+	/* First, last or in between: the others of a number are still found. */
+	for (step = 1; step <= 3; step++) {
+		for (i = step - 1; i < SHARERS; i += 3)
+			must_rc(dereg(&mh[i]), GNI_RC_SUCCESS, "%u", i);
+		is_rc(dereg(&mh[step - 1]), GNI_RC_INVALID_PARAM, "twice");
+		is_rc(put_at(&mh[step - 1], (uint64_t)mem + (step - 1) * PAGE, mem, 8),
+		      GNI_RC_TRANSACTION_ERROR);
+		for (i = step; i < SHARERS && step < 3; i += 99)
+			check_sharer(mem, mh, i);
+	}
+	is_u64(mdds_used(), 1);
+	must_do(dereg(&own));
+	is_u64(mdds_used(), 0);
+	reg_sharers(mem, mh);
+	check_sharer(mem, mh, SHARERS - 1);
+}
+
+/* Where the job has no numbers left, shared ones go on, two attachments' together. */
+static void test_shared_no_numbers(void)
+{
+	unsigned char *mem = map_private(100 * PAGE);
+	gni_mem_handle_t own, mh[99];
+	struct nic other;
+	unsigned int i;
+
+	setup();
+	nic_open(&other, 0, 2);
+	must_do(reg(mem, PAGE, GNI_MEM_MDD_SHARED, -1, &mh[0]));
+	for (i = 1; i < OWN_NUMBERS; i++)
+		must_rc(reg(mem, PAGE, 0, -1, &own), GNI_RC_SUCCESS, "%u", i);
+	is_rc(reg(mem, PAGE, 0, -1, &own), GNI_RC_ERROR_RESOURCE);
+	for (i = 1; i < 99; i++)
+		is_rc(GNI_MemRegister(i & 1 ? other.h : nic.h, (uint64_t)mem + i * PAGE, PAGE, NULL,
+				      GNI_MEM_MDD_SHARED, -1, &mh[i]), GNI_RC_SUCCESS, "%u", i);
+	is_rc(reg(mem + 5 * PAGE, PAGE, GNI_MEM_MDD_SHARED, -1, &own), GNI_RC_ERROR_RESOURCE,
+	      "one base once a number");
+	for (i = 0; i < 99; i++) {
+		is_u64(parts_of(&mh[i]).mdh, parts_of(&mh[0]).mdh);
+		check_sharer(mem, mh, i);
+	}
+	is_rc(dereg(&mh[1]), GNI_RC_INVALID_PARAM, "another's");
+	nic_close(&other);
+	for (i = 0; i < 99; i += 2)
+		is_rc(dereg(&mh[i]), GNI_RC_SUCCESS, "%u", i);
+	is_rc(put_at(&mh[1], (uint64_t)mem + PAGE, mem, 8), GNI_RC_TRANSACTION_ERROR);
+	/* The number went with the last of them. */
+	is_rc(reg(mem, PAGE, 0, -1, &own), GNI_RC_SUCCESS);
+	is_rc(reg(mem, PAGE, 0, -1, &own), GNI_RC_ERROR_RESOURCE);
+}
+
 /* --- the list ---------------------------------------------------------------------- */
 
 /* A device file of this process that has the NIC's registrations. */
@@ -691,6 +784,8 @@ static const struct test tests[] = {
 	CASE("reserved and updated, without an index", test_reserve_plain),
 	CASE("clones", test_clone),
 	CASE("shared MDDs", test_shared),
+	CASE("shared MDDs: more regions than numbers", test_many_shared),
+	CASE("shared MDDs: no numbers left", test_shared_no_numbers),
 	CASE("list of handles", test_query),
 	CASE("huge pages", test_huge_pages, .leaves = true),
 	CASE("files, and memory of other devices", test_files),
