@@ -426,7 +426,8 @@ long kgni_eeq_wait(struct kgni_eeq *eeq, gni_error_event_t *events, u32 max, u32
 	long rc;
 
 	kref_get(&eeq->ref);
-	rc = kgni_eeq_verdict(kgni_eeq_collect(eeq, &room, KTIME_MAX, count), *count);
+	rc = kgni_eeq_collect(eeq, &room, KTIME_MAX, count);
+	rc = kgni_eeq_verdict(rc, *count);
 	kref_put(&eeq->ref, kgni_eeq_free);
 	return rc;
 }

@@ -598,6 +598,189 @@ static void many_come_and_go(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, list_empty(&kgni_domains));
 }
 
+/* --- configured jobs --------------------------------------------------------------- */
+
+static struct kgni_job_args job_args(u64 id, u32 ptag, u32 cookie)
+{
+	struct kgni_job_args args = { .job_id = id, .ptag = ptag, .cookie = cookie };
+
+	memset(args.limit, 0xff, sizeof(args.limit));
+	return args;
+}
+
+static long configure(struct kgni_device *dev, u64 id, u32 ptag, u32 cookie)
+{
+	struct kgni_job_args args = job_args(id, ptag, cookie);
+
+	return kgni_job_configure(dev, &args);
+}
+
+/* Where job 1 is configured with ptag 10, cookie 0xa, and 0xb runs with ptag 11. */
+static const struct configuring {
+	const char *name;
+	u64 id;
+	u32 ptag, cookie;
+	int mdds;
+	long rc;
+	u32 got;
+} configurings[] = {
+	{ "a new one", 2, 12, 0xc, -1, GNI_RC_SUCCESS, 12 },
+	{ "the same", 1, 10, 0xa, -1, GNI_RC_SUCCESS, 10 },
+	{ "another job", 2, 10, 0xa, -1, GNI_RC_INVALID_STATE },
+	{ "another cookie", 1, 10, 0xb, -1, GNI_RC_INVALID_STATE },
+	{ "one that runs", 2, 11, 0xb, 5, GNI_RC_SUCCESS, 11 },
+	{ "one that runs, another cookie", 2, 11, 0xc, 5, GNI_RC_INVALID_STATE },
+	{ "any ptag", 2, GNI_FIND_ALLOC_PTAG, 0xc, -1, GNI_RC_SUCCESS, 3 },
+	{ "any ptag, its cookie runs", 2, GNI_FIND_ALLOC_PTAG, 0xb, -1, GNI_RC_SUCCESS, 11 },
+	{ "any ptag, as another", 1, GNI_FIND_ALLOC_PTAG, 0xa, -1, GNI_RC_SUCCESS, 3 },
+	{ "kernel's ptag", 2, 1, 0xc, -1, GNI_RC_SUCCESS, 1 },
+	{ "ptag 0", 2, 0, 0xc, -1, GNI_RC_INVALID_PARAM },
+	{ "ptag 256", 2, 256, 0xc, -1, GNI_RC_INVALID_PARAM },
+	{ "no registrations", 2, 12, 0xc, 0, GNI_RC_SUCCESS, 12 },
+	{ "all registrations", 2, 12, 0xc, 16384, GNI_RC_SUCCESS, 12 },
+	{ "more registrations", 2, 12, 0xc, 16385, GNI_RC_ERROR_RESOURCE },
+	{ "fewer registrations", 2, 12, 0xc, -2, GNI_RC_INVALID_PARAM },
+};
+
+static void configuring_desc(const struct configuring *c, char *desc)
+{
+	strscpy(desc, c->name, KUNIT_PARAM_DESC_SIZE);
+}
+
+KUNIT_ARRAY_PARAM(configuring, configurings, configuring_desc);
+
+static unsigned int configs(struct kgni_device *dev)
+{
+	struct kgni_job_config *config;
+	unsigned long ptag;
+	unsigned int n = 0;
+
+	xa_for_each(&dev->configs, ptag, config)
+		n++;
+	return n;
+}
+
+static void what_may_be_configured(struct kunit *test)
+{
+	const struct configuring *c = test->param_value;
+	struct kgni_job_args args = job_args(c->id, c->ptag, c->cookie);
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	struct kgni_job *job = join(test, dev, 11, 0xb);
+
+	KUNIT_ASSERT_EQ(test, configure(dev, 1, 10, 0xa), GNI_RC_SUCCESS);
+	args.limit[KGNI_RES_MDD] = c->mdds;
+	KUNIT_ASSERT_EQ(test, kgni_job_configure(dev, &args), c->rc);
+	if (c->rc) {
+		KUNIT_EXPECT_EQ(test, configs(dev), 1);
+		return;
+	}
+	KUNIT_EXPECT_EQ(test, args.ptag, c->got);
+	KUNIT_EXPECT_EQ(test, configs(dev), c->got == 10 ? 1 : 2);
+	if (c->got == 11 && c->mdds >= 0)
+		KUNIT_EXPECT_EQ(test, job->limit[KGNI_RES_MDD], c->mdds);
+	/* And again. */
+	KUNIT_EXPECT_EQ(test, kgni_job_configure(dev, &args), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, args.ptag, c->got);
+}
+
+static void configured_job(struct kunit *test)
+{
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	struct kgni_job_args args = job_args(1, 10, 0xa);
+	u32 ptag = GNI_FIND_ALLOC_PTAG;
+	struct kgni_job *job, *other;
+	struct kgni_file *f;
+	struct users u;
+
+	users_init(test, &u);
+	args.limit[KGNI_RES_CQ] = 1;
+	KUNIT_ASSERT_EQ(test, kgni_job_configure(dev, &args), GNI_RC_SUCCESS);
+	/* Others' tags are chosen around it, and it is found by its cookie. */
+	KUNIT_EXPECT_EQ(test, join(test, dev, GNI_FIND_ALLOC_PTAG, 0xb)->ptag, 3);
+	ptag = 10;
+	KUNIT_EXPECT_EQ(test, attach_as(u.cred[ALICE], dev, &ptag, 0xb, &job),
+			GNI_RC_PERMISSION_ERROR);
+	job = join_as(test, u.cred[ALICE], dev, GNI_FIND_ALLOC_PTAG, 0xa);
+	KUNIT_EXPECT_EQ(test, job->ptag, 10);
+	KUNIT_EXPECT_FALSE(test, job->automatic);
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(job, KGNI_RES_CQ));
+	KUNIT_EXPECT_FALSE(test, kgni_res_charge(job, KGNI_RES_CQ));
+	KUNIT_EXPECT_FALSE(test, kgni_res_charge_many(job, KGNI_RES_MDD, 4096));
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge_many(job, KGNI_RES_MDD, 4095));
+	kgni_res_uncharge_many(job, KGNI_RES_MDD, 4095);
+	kgni_res_uncharge(job, KGNI_RES_CQ);
+	/* It is hers now; with the cookie alone others have jobs of their own. */
+	KUNIT_EXPECT_EQ(test, attach_as(u.cred[BOB], dev, &ptag, 0xa, &other),
+			GNI_RC_PERMISSION_ERROR);
+	KUNIT_EXPECT_EQ(test, join_as(test, u.cred[BOB], dev, GNI_FIND_ALLOC_PTAG, 0xa)->ptag, 4);
+	KUNIT_EXPECT_EQ(test, kgni_job_unconfigure(dev, 1, 10, 0xa), GNI_RC_INVALID_STATE);
+	/* No program attached, so it is to come yet. */
+	leave(test, job);
+	KUNIT_EXPECT_EQ(test, configs(dev), 1);
+	KUNIT_EXPECT_EQ(test, kgni_job_unconfigure(dev, 2, 10, 0xa), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, kgni_job_unconfigure(dev, 1, 10, 0xb), GNI_RC_INVALID_PARAM);
+	KUNIT_EXPECT_EQ(test, kgni_job_unconfigure(dev, 1, 11, 0xa), GNI_RC_INVALID_PARAM);
+	f = kgt_attach(test, dev, 1, 0xa, 0);
+	KUNIT_EXPECT_EQ(test, f->nic->job->ptag, 10);
+	kgt_close(f);
+	KUNIT_EXPECT_EQ(test, configs(dev), 0);
+	KUNIT_EXPECT_EQ(test, kgni_job_unconfigure(dev, 1, 10, 0xa), GNI_RC_INVALID_PARAM);
+}
+
+static void limits_change(struct kunit *test)
+{
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	struct kgni_job *job = join(test, dev, 10, 0xa);
+	struct kgni_job_args args = job_args(1, 10, 0xa);
+	int i;
+
+	for (i = 0; i < 5; i++)
+		KUNIT_EXPECT_TRUE(test, kgni_res_charge(job, KGNI_RES_CQ));
+	args.limit[KGNI_RES_CQ] = 3;
+	KUNIT_EXPECT_EQ(test, kgni_job_configure(dev, &args), GNI_RC_SUCCESS);
+	for (i = 5; i > 2; i--) {
+		KUNIT_EXPECT_FALSE(test, kgni_res_charge(job, KGNI_RES_CQ));
+		kgni_res_uncharge(job, KGNI_RES_CQ);
+	}
+	KUNIT_EXPECT_TRUE(test, kgni_res_charge(job, KGNI_RES_CQ));
+	KUNIT_EXPECT_FALSE(test, kgni_res_charge(job, KGNI_RES_CQ));
+	kgni_res_uncharge_many(job, KGNI_RES_CQ, 3);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->used[KGNI_RES_CQ]), 0);
+}
+
+static void only_configured_jobs(struct kunit *test)
+{
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	struct kgni_ioc_ptag arg = { .cookie = 0xa };
+	struct kgni_file *f = kgt_open(test, dev);
+	u32 any = GNI_FIND_ALLOC_PTAG, ptag = 10;
+	struct kgni_job *job = NULL;
+	const struct cred *old;
+	struct users u;
+	long rc[3];
+
+	users_init(test, &u);
+	kgni_require_job = true;
+	rc[0] = attach_as(u.cred[ALICE], dev, &any, 0xa, &job);
+	rc[1] = attach_as(u.cred[ALICE], dev, &ptag, 0xa, &job);
+	old = override_creds(u.cred[ALICE]);
+	rc[2] = kgni_job_get_ptag(f, &arg);
+	revert_creds(old);
+	KUNIT_EXPECT_EQ(test, rc[0], GNI_RC_PERMISSION_ERROR);
+	KUNIT_EXPECT_EQ(test, rc[1], GNI_RC_PERMISSION_ERROR);
+	KUNIT_EXPECT_EQ(test, rc[2], GNI_RC_NO_MATCH);
+	KUNIT_EXPECT_EQ(test, jobs(dev), 0);
+	KUNIT_EXPECT_EQ(test, configure(dev, 1, 10, 0xa), GNI_RC_SUCCESS);
+	rc[0] = attach_as(u.cred[ALICE], dev, &any, 0xa, &job);
+	rc[1] = kgni_job_attach(dev, &ptag, 0xb, &job);
+	kgni_require_job = false;
+	KUNIT_EXPECT_EQ(test, rc[0], GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, any, 10);
+	KUNIT_EXPECT_EQ(test, rc[1], GNI_RC_PERMISSION_ERROR);
+	if (!rc[0])
+		kgni_job_put(job);
+}
+
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(who_may_join, joining_gen_params),
 	KUNIT_CASE(ends_with_its_last_member),
@@ -616,6 +799,10 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(reserved_ptags),
 	KUNIT_CASE(ptag_of_a_living_job),
 	KUNIT_CASE(many_come_and_go),
+	KUNIT_CASE_PARAM(what_may_be_configured, configuring_gen_params),
+	KUNIT_CASE(configured_job),
+	KUNIT_CASE(limits_change),
+	KUNIT_CASE(only_configured_jobs),
 	{}
 };
 
