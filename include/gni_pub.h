@@ -1949,10 +1949,14 @@ gni_return_t GNI_CdmResume(gni_cdm_handle_t cdm_handle);
 /**
  * GNI_SuspendJob() - get a job ready to be stopped
  * @device_id: N of /dev/kgniN
- * @job_id: the job
+ * @job_id: the job; 0 for one that was not configured
  * @ptag: its protection tag
  * @cookie: its cookie
  * @timeout: milliseconds to wait for transactions on their way
+ *
+ * Until GNI_ResumeJob() what the job's programs post on the device waits: a call
+ * that would carry it out does not return, RDMA is queued. They can be stopped by
+ * signals meanwhile. What others post to them goes on.
  *
  * Interface: 000, lines 1189-1221.
  *
@@ -1962,9 +1966,9 @@ gni_return_t GNI_CdmResume(gni_cdm_handle_t cdm_handle);
  * * %GNI_RC_INVALID_PARAM - no such device or job
  * * %GNI_RC_TIMEOUT - @timeout passed; the job goes on
  * * %GNI_RC_PERMISSION_ERROR - the caller is not privileged
- * * %GNI_RC_NOT_DONE - not now, or a signal came; try again
+ * * %GNI_RC_NOT_DONE - the device is quiesced, or a signal came; try again
  * * %GNI_RC_INVALID_STATE - the job is being suspended already
- * * %GNI_RC_ERROR_RESOURCE - the job has something that cannot be suspended
+ * * %GNI_RC_ERROR_RESOURCE - clients in the kernel are in the job
  */
 gni_return_t GNI_SuspendJob(uint32_t device_id, uint64_t job_id, uint8_t ptag, uint32_t cookie,
 			    uint32_t timeout);
@@ -1972,7 +1976,7 @@ gni_return_t GNI_SuspendJob(uint32_t device_id, uint64_t job_id, uint8_t ptag, u
 /**
  * GNI_ResumeJob() - let a suspended job go on
  * @device_id: N of /dev/kgniN
- * @job_id: the job
+ * @job_id: the job; 0 for one that was not configured
  * @ptag: its protection tag
  * @cookie: its cookie
  *

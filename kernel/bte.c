@@ -11,6 +11,9 @@
  * A small post that finds nothing under way is done by its poster at once, as
  * if it had a fence: that costs less than to wake a worker.
  *
+ * While the job is suspended none starts, and while a device stands still, its
+ * channels do: quiesce.c.
+ *
  * kgni_bte.lock guards queues and counts; requests run outside it. Kernel clients
  * post in softirq context.
  */
@@ -86,7 +89,7 @@ static bool kgni_bte_start_some(struct kgni_nic *nic)
 	struct kgni_bte_req *req;
 	unsigned int n = 0;
 
-	while (!bte->fenced && !bte->dying) {
+	while (!bte->fenced && !bte->dying && kgni_may_start(nic)) {
 		req = list_first_entry_or_null(&bte->pending, struct kgni_bte_req, node);
 		if (!req || (kgni_bte_fences(req) && bte->inflight))
 			break;
@@ -124,14 +127,15 @@ static enum kgni_cqe_status kgni_bte_chunk(struct kgni_xfer *x, u64 done, size_t
 
 /**
  * kgni_bte_run - move bytes of a post
- * @bte: whose
  * @x: the post; its status is set if it fails
  * @done: bytes moved before
  * @limit: how many to move at most, a multiple of KGNI_CHUNK
+ * @begin: asked before each piece, whether it may be moved
  *
  * Return: bytes moved in all; the whole length if nothing is left to do.
  */
-static u64 kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x, u64 done, u64 limit)
+static u64 kgni_bte_run(struct kgni_xfer *x, u64 done, u64 limit,
+			bool (*begin)(const struct kgni_xfer *x))
 {
 	u64 length = x->arg.length;
 	u64 end = min(length, done + limit);
@@ -139,9 +143,12 @@ static u64 kgni_bte_run(struct kgni_bte *bte, struct kgni_xfer *x, u64 done, u64
 	while (done < end && x->status == KGNI_ST_OK) {
 		size_t n = min_t(u64, end - done, KGNI_CHUNK);
 
+		if (!begin(x))
+			break;
 		x->status = kgni_bte_chunk(x, done, n);
+		kgni_flow_end();
 		done += n;
-		if (READ_ONCE(bte->dying))
+		if (READ_ONCE(x->nic->bte.dying))
 			x->status = KGNI_ST_ABORTED;
 	}
 	return x->status == KGNI_ST_OK ? done : length;
@@ -161,6 +168,7 @@ static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
 	spin_unlock_bh(&bte->lock);
 	if (more)
 		kgni_bte_start_rest(nic);
+	kgni_settled(nic);
 }
 
 /* The oldest request of a channel; it stays in the queue until it is done. */
@@ -187,7 +195,10 @@ static void kgni_bte_finish(struct kgni_nic *nic, struct kgni_bte_req *req)
 	kgni_bte_done(nic, fenced);
 }
 
-/* Work on a channel for one slice. Return: true if there is more to do. */
+/*
+ * Work on a channel for one slice. Return: true if there is more to do; false also
+ * where it has to stand still, until kgni_bte_kick().
+ */
 static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 {
 	struct kgni_bte *bte = &chan->nic->bte;
@@ -200,7 +211,9 @@ static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 			return true;
 		cond_resched();
 		before = req->done;
-		req->done = kgni_bte_run(bte, &req->xfer, before, left);
+		req->done = kgni_bte_run(&req->xfer, before, left, kgni_flow_try);
+		if (req->done < req->xfer.arg.length && req->done < before + left)
+			return false;
 		if (req->done < req->xfer.arg.length) {
 			left = 0;
 			continue;
@@ -241,11 +254,20 @@ static bool kgni_bte_claim(struct kgni_bte *bte)
 	return idle;
 }
 
+/* A client in the kernel cannot wait where its device, or the target's, stands still. */
 static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
 {
-	if (x->arg.length > KGNI_BTE_INLINE || !kgni_bte_claim(&nic->bte))
+	if (x->arg.length > KGNI_BTE_INLINE || !kgni_may_start(nic) ||
+	    !kgni_bte_claim(&nic->bte))
 		return false;
-	kgni_bte_run(&nic->bte, x, 0, KGNI_CHUNK);
+	if (x->kernel && !kgni_flow_try(x)) {
+		kgni_bte_done(nic, true);
+		return false;
+	}
+	if (kgni_bte_run(x, 0, KGNI_CHUNK, kgni_flow_begin) < x->arg.length)
+		x->status = KGNI_ST_ABORTED;
+	if (x->kernel)
+		kgni_flow_end();
 	kgni_xfer_finish(x, KGNI_CQE_BTE);
 	kgni_xfer_release(x);
 	kgni_bte_done(nic, true);
@@ -300,6 +322,23 @@ unsigned int kgni_bte_count(struct kgni_nic *nic)
 	n = nic->bte.inflight;
 	spin_unlock_bh(&nic->bte.lock);
 	return n;
+}
+
+/* What kept an attachment's RDMA from moving may be over. Context: any but interrupts. */
+void kgni_bte_kick(struct kgni_nic *nic)
+{
+	struct kgni_bte *bte = &nic->bte;
+	int i;
+
+	spin_lock_bh(&bte->lock);
+	if (!bte->dying) {
+		/* If there is more, the end of these has it started. */
+		kgni_bte_start_some(nic);
+		for (i = 0; i < KGNI_BTE_CHANNELS; i++)
+			if (!list_empty(&bte->chan[i].queue))
+				queue_work(kgni_bte_wq, &bte->chan[i].work);
+	}
+	spin_unlock_bh(&bte->lock);
 }
 
 /* Part of attaching. */

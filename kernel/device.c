@@ -331,6 +331,11 @@ static void kgni_end_ntt_configure(struct kgni_file *f, void *arg, bool told)
 		kgni_ntt_configure(f->dev, &clear, &base);
 }
 
+static long kgni_do_job_suspend(struct kgni_file *f, void *arg)
+{
+	return kgni_suspend_ioctl(f->dev, arg);
+}
+
 #define KGNI_NEEDS_NIC	true
 
 /*
@@ -368,6 +373,7 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_ERR_WAIT, kgni_do_err_wait },
 	{ KGNI_IOC_ERR_SET, kgni_do_err_set },
 	{ KGNI_IOC_JOB_CONFIGURE, kgni_do_job_configure },
+	{ KGNI_IOC_JOB_SUSPEND, kgni_do_job_suspend },
 	{ KGNI_IOC_NTT_CONFIGURE, kgni_do_ntt_configure, false, kgni_end_ntt_configure },
 };
 
@@ -399,6 +405,7 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_err_set err_set;
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
+	struct kgni_ioc_suspend suspend;
 };
 
 static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
@@ -458,6 +465,7 @@ static struct kgni_device *kgni_device_new(u32 id, u32 pe)
 	dev->pe = pe;
 	kgni_device_jobs_init(dev);
 	kgni_device_errors_init(dev);
+	kgni_device_quiesce_init(dev);
 	device_initialize(&dev->dev);
 	dev->dev.class = kgni_class;
 	dev->dev.devt = MKDEV(MAJOR(kgni_devt), id);
@@ -604,6 +612,7 @@ int kgni_device_delete(u32 id, bool force)
 	if (rc)
 		return rc;
 	synchronize_rcu();
+	kgni_go_on();
 	put_device(&dev->dev);
 	return 0;
 }

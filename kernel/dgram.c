@@ -347,7 +347,13 @@ long kgni_dgram_post_kernel(struct kgni_nic *nic, struct kgni_ioc_dgram_post *ar
 /* KGNI_IOC_DGRAM_POST. */
 long kgni_dgram_post(struct kgni_nic *nic, struct kgni_ioc_dgram_post *arg)
 {
-	return kgni_dgram_post_kernel(nic, arg, NULL);
+	long rc;
+
+	if (!kgni_begin(nic, arg->flags & KGNI_DGRAM_BOUND ? &arg->remote_pe : NULL))
+		return -EINTR;
+	rc = kgni_dgram_post_kernel(nic, arg, NULL);
+	kgni_end(nic);
+	return rc;
 }
 
 /* What kgni_dgram_post_kernel() was given; of a datagram whose end is being told. */

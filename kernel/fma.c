@@ -230,21 +230,31 @@ static void kgni_fma_get(struct kgni_xfer *x)
 	while (done < a->length && x->status == KGNI_ST_OK) {
 		size_t n = min_t(u64, a->length - done, KGNI_CHUNK);
 
-		x->status = kgni_xfer_chunk(x->local, a->local_addr + done,
-					    x->remote, a->remote_addr + done, n);
+		x->status = KGNI_ST_ABORTED;
+		if (kgni_flow_begin(x)) {
+			x->status = kgni_xfer_chunk(x->local, a->local_addr + done,
+						    x->remote, a->remote_addr + done, n);
+			kgni_flow_end();
+		}
 		done += n;
 		kgni_xfer_pause(x);
 	}
 }
 
-static enum kgni_cqe_status kgni_fma_store(struct kgni_mdd *mdd, u64 addr, const void *src,
+static enum kgni_cqe_status kgni_fma_store(const struct kgni_xfer *x, u64 addr, const void *src,
 					   size_t n)
 {
-	if (!kgni_mdd_enter(mdd))
-		return KGNI_ST_ABORTED;
-	kgni_mdd_write(mdd, addr, src, n);
-	kgni_mdd_exit(mdd);
-	return KGNI_ST_OK;
+	enum kgni_cqe_status status = KGNI_ST_ABORTED;
+
+	if (!kgni_flow_begin(x))
+		return status;
+	if (kgni_mdd_enter(x->remote)) {
+		kgni_mdd_write(x->remote, addr, src, n);
+		kgni_mdd_exit(x->remote);
+		status = KGNI_ST_OK;
+	}
+	kgni_flow_end();
+	return status;
 }
 
 /*
@@ -267,7 +277,7 @@ static long kgni_fma_put_pieces(struct kgni_xfer *x, void *buf, size_t size)
 			x->status = KGNI_ST_ADDRESS;
 			break;
 		}
-		x->status = kgni_fma_store(x->remote, a->remote_addr + done, buf, n);
+		x->status = kgni_fma_store(x, a->remote_addr + done, buf, n);
 		done += n;
 		kgni_xfer_pause(x);
 	}
@@ -284,7 +294,7 @@ static void kgni_fma_put_kernel(struct kgni_xfer *x)
 	for (i = 0; i < x->pieces; i++) {
 		for (done = 0; done < x->src[i].iov_len && x->status == KGNI_ST_OK; done += n) {
 			n = min_t(size_t, x->src[i].iov_len - done, KGNI_CHUNK);
-			x->status = kgni_fma_store(x->remote, to, x->src[i].iov_base + done, n);
+			x->status = kgni_fma_store(x, to, x->src[i].iov_base + done, n);
 			to += n;
 		}
 	}
@@ -315,7 +325,11 @@ static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 		rc = kgni_fma_put_pieces(x, buf, size);
 	if (rc || x->status != KGNI_ST_OK || a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG)
 		return rc;
-	x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
+	x->status = KGNI_ST_ABORTED;
+	if (kgni_flow_begin(x)) {
+		x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
+		kgni_flow_end();
+	}
 	return rc;
 }
 
@@ -376,7 +390,11 @@ static void kgni_amo(struct kgni_xfer *x)
 	while (done < x->arg.length && x->status == KGNI_ST_OK) {
 		size_t n = min_t(u64, x->arg.length - done, PAGE_SIZE);
 
-		x->status = kgni_amo_chunk(x, done, n);
+		x->status = KGNI_ST_ABORTED;
+		if (kgni_flow_begin(x)) {
+			x->status = kgni_amo_chunk(x, done, n);
+			kgni_flow_end();
+		}
 		done += n;
 		kgni_xfer_pause(x);
 	}
@@ -410,6 +428,12 @@ static long kgni_fma_run(struct kgni_xfer *x, void *buf, size_t size)
 {
 	if (x->status != KGNI_ST_OK)
 		return GNI_RC_SUCCESS;
+	/* Also what has no data waits while its target stands still. */
+	if (!kgni_flow_begin(x)) {
+		x->status = KGNI_ST_ABORTED;
+		return GNI_RC_SUCCESS;
+	}
+	kgni_flow_end();
 	switch (x->arg.type) {
 	case KGNI_POST_FMA_PUT:
 	case KGNI_POST_FMA_PUT_W_SYNCFLAG:
@@ -590,6 +614,18 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 	return rc;
 }
 
+/* A client in the kernel cannot wait, so all of it is one piece. */
+static long kgni_fma_post_kernel(struct kgni_xfer *x)
+{
+	long rc;
+
+	if (!kgni_flow_try(x))
+		return GNI_RC_ERROR_RESOURCE;
+	rc = kgni_fma_run(x, NULL, 0);
+	kgni_flow_end();
+	return rc;
+}
+
 /**
  * kgni_xfer_post - check a transaction and carry it out or queue it
  * @nic: who posts
@@ -606,7 +642,7 @@ long kgni_xfer_post(struct kgni_nic *nic, struct kgni_xfer *x)
 		goto release;
 	if (kgni_post_rule(x->arg.type)->bte)
 		return kgni_bte_post(nic, x);
-	rc = x->kernel ? kgni_fma_run(x, NULL, 0) : kgni_fma_post(x);
+	rc = x->kernel ? kgni_fma_post_kernel(x) : kgni_fma_post(x);
 	if (!rc)
 		kgni_xfer_finish(x, KGNI_CQE_FMA);
 release:
@@ -630,8 +666,12 @@ release:
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg)
 {
 	struct kgni_xfer x = { .arg = *arg };
-	long rc = kgni_xfer_post(nic, &x);
+	long rc;
 
+	if (!kgni_begin(nic, &arg->remote_pe))
+		return -EINTR;
+	rc = kgni_xfer_post(nic, &x);
+	kgni_end(nic);
 	if (!rc && arg->flags & KGNI_POST_REPORT && x.status == KGNI_ST_LINK &&
 	    !kgni_post_rule(arg->type)->bte)
 		rc = GNI_RC_TRANSACTION_ERROR;
@@ -724,7 +764,11 @@ long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg
 	x = kvcalloc(arg->count, sizeof(*x), GFP_KERNEL_ACCOUNT);
 	if (!x)
 		return GNI_RC_ERROR_RESOURCE;
-	rc = kgni_chain(nic, arg, x);
+	rc = -EINTR;
+	if (kgni_begin(nic, NULL)) {
+		rc = kgni_chain(nic, arg, x);
+		kgni_end(nic);
+	}
 	for (i = 0; i < arg->count; i++)
 		kgni_xfer_release(&x[i]);
 	kvfree(x);

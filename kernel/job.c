@@ -971,3 +971,36 @@ long kgni_job_ioctl(struct kgni_device *dev, struct kgni_ioc_job *arg)
 	kgni_ntt_drop(&ntt);
 	return rc;
 }
+
+/**
+ * kgni_job_named - find a job that runs
+ * @dev: the device, locked
+ * @name: its name
+ *
+ * Return: the job, or NULL.
+ */
+struct kgni_job *kgni_job_named(struct kgni_device *dev, const struct kgni_job_name *name)
+{
+	struct kgni_job_config *config = xa_load(&dev->configs, name->ptag);
+	struct kgni_job *job = xa_load(&dev->jobs, name->ptag);
+
+	if (!job || job->cookie != name->cookie || name->job_id != (config ? config->job_id : 0))
+		return NULL;
+	return job;
+}
+
+/* Something stood still and goes on: have RDMA that waited for it start. */
+void kgni_domains_kick(void)
+{
+	struct kgni_domain *d;
+	struct kgni_nic *nic;
+
+	mutex_lock(&kgni_domains_lock);
+	list_for_each_entry(d, &kgni_domains, node) {
+		spin_lock_bh(&d->lock);
+		list_for_each_entry(nic, &d->nics, node)
+			kgni_bte_kick(nic);
+		spin_unlock_bh(&d->lock);
+	}
+	mutex_unlock(&kgni_domains_lock);
+}

@@ -9,9 +9,9 @@
  *
  * Locks, outermost first: that of the device table; kgni_file.lock,
  * kgni_device.lock, that of the domain table; kgni_nic.lock; then the spinlocks
- * kgni_domain.lock and kgni_bte.lock, never both. kgni_mem.lock is taken with no
- * other. kgni_device.eeq_lock is innermost. Data paths look objects up under RCU
- * and hold references.
+ * kgni_domain.lock and kgni_bte.lock. kgni_mem.lock is taken with no other.
+ * kgni_device.eeq_lock is innermost. Data paths look objects up under RCU and
+ * hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -97,6 +97,11 @@ struct kgni_stats {
  * @eeq_lock: guards @eeqs and the error queues
  * @eeqs: error queues by the ptag they ask for, 0 for all
  * @eeq_count: how many of each there are
+ * @quiesce_lock: guards who changes the next two
+ * @quiesced: it stands still
+ * @quiesced_at: since when
+ * @watch_lock: guards @watches
+ * @watches: who is told when it goes on
  */
 struct kgni_device {
 	struct device dev;
@@ -117,6 +122,11 @@ struct kgni_device {
 	spinlock_t eeq_lock;	/* eeqs, and the queues */
 	struct list_head eeqs[U8_MAX + 1];
 	unsigned int eeq_count[U8_MAX + 1];
+	struct mutex quiesce_lock;	/* quiesced, quiesced_at */
+	bool quiesced;
+	ktime_t quiesced_at;
+	spinlock_t watch_lock;	/* watches */
+	struct list_head watches;
 };
 
 /**
@@ -193,6 +203,7 @@ struct kgni_job_config {
  * @automatic: the driver chose the ptag
  * @privileged: its maker need leave nothing for others
  * @was_attached: programs have attached, and did not only ask for the tag
+ * @suspended: it stands still, or is about to; under dev->lock
  * @ntt: its addresses, or NULL if they are not translated
  * @limit: how much of each resource it may have
  * @mdds: registrations by mdh; read under RCU
@@ -215,6 +226,7 @@ struct kgni_job {
 	bool automatic;
 	bool privileged;
 	bool was_attached;
+	bool suspended;
 	struct kgni_ntt_map *ntt;
 	int limit[KGNI_RES_COUNT];
 	struct xarray mdds;
@@ -264,6 +276,7 @@ struct kgni_bte {
  * @modes: GNI_CDM_MODE_* bits
  * @owner: process that attached; NULL for a client in the kernel
  * @cred: what it was allowed to then
+ * @posting: how many posts are inside the driver
  * @gfp: how to allocate for it: a process pays, a kernel client may be in reclaim
  * @id: its number on the device, in the order of attaching
  * @dev_node: in dev->nics
@@ -295,6 +308,7 @@ struct kgni_nic {
 	u32 modes;
 	struct pid *owner;
 	const struct cred *cred;
+	atomic_t posting;
 	gfp_t gfp;
 	u32 id;
 	struct list_head dev_node;
@@ -523,6 +537,8 @@ void kgni_netlink_error(struct kgni_device *dev, u16 code, u8 category, u8 ptag,
 void kgni_count_refusal(struct kgni_device *dev, enum kgni_refusal what);
 extern const struct attribute_group *kgni_device_groups[];
 
+struct kgni_job_name;
+
 /* job.c */
 
 /**
@@ -559,6 +575,8 @@ void kgni_res_uncharge_many(struct kgni_job *job, enum kgni_res res, unsigned lo
 long kgni_job_configure(struct kgni_device *dev, struct kgni_job_args *args);
 long kgni_job_unconfigure(struct kgni_device *dev, u64 job_id, u32 ptag, u32 cookie);
 long kgni_job_ioctl(struct kgni_device *dev, struct kgni_ioc_job *arg);
+struct kgni_job *kgni_job_named(struct kgni_device *dev, const struct kgni_job_name *name);
+void kgni_domains_kick(void);
 extern bool kgni_require_job;
 bool kgni_pages_charge(struct user_struct **user, unsigned long npages);
 void kgni_pages_uncharge(struct user_struct *user, unsigned long npages);
@@ -569,6 +587,45 @@ long kgni_job_get_ptag(struct kgni_file *f, struct kgni_ioc_ptag *arg);
 void kgni_job_get_ptag_end(struct kgni_file *f, const struct kgni_ioc_ptag *arg, bool told);
 bool kgni_job_same(const struct kgni_job *a, const struct kgni_job *b);
 struct kgni_job *kgni_job_peer(struct kgni_device *dev, struct kgni_job *job);
+
+/* quiesce.c */
+
+/**
+ * struct kgni_watch - somebody who is told when a quiesce ends
+ * @node: in dev->watches
+ * @fn: called with a lock held, so that it must not sleep
+ * @context: handed to it, with the milliseconds that the quiesce took
+ */
+struct kgni_watch {
+	struct list_head node;
+	void (*fn)(void *context, u64 ms);
+	void *context;
+};
+
+/* A job as administrators name it: 0 is the id of one that was not configured. */
+struct kgni_job_name {
+	u64 job_id;
+	u32 ptag;
+	u32 cookie;
+};
+
+void kgni_device_quiesce_init(struct kgni_device *dev);
+void kgni_watch_add(struct kgni_device *dev, struct kgni_watch *watch);
+void kgni_watch_del(struct kgni_device *dev, struct kgni_watch *watch);
+bool kgni_device_is_quiesced(const struct kgni_device *dev);
+long kgni_device_quiesce(struct kgni_device *dev);
+long kgni_device_unquiesce(struct kgni_device *dev);
+long kgni_job_suspend(struct kgni_device *dev, const struct kgni_job_name *name, ktime_t timeout);
+long kgni_job_resume(struct kgni_device *dev, const struct kgni_job_name *name);
+long kgni_suspend_ioctl(struct kgni_device *dev, const struct kgni_ioc_suspend *arg);
+bool kgni_flow_try(const struct kgni_xfer *x);
+bool kgni_flow_begin(const struct kgni_xfer *x);
+void kgni_flow_end(void);
+bool kgni_may_start(const struct kgni_nic *nic);
+bool kgni_begin(struct kgni_nic *nic, const u32 *to);
+void kgni_end(struct kgni_nic *nic);
+void kgni_settled(const struct kgni_nic *nic);
+void kgni_go_on(void);
 
 /* ntt.c */
 
@@ -761,6 +818,7 @@ int kgni_bte_init(void);
 void kgni_bte_exit(void);
 void kgni_bte_attach(struct kgni_nic *nic);
 void kgni_bte_release(struct kgni_nic *nic);
+void kgni_bte_kick(struct kgni_nic *nic);
 long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x);
 unsigned int kgni_bte_count(struct kgni_nic *nic);
 

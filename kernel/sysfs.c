@@ -24,7 +24,7 @@ static DEVICE_ATTR_RO(type);
 
 static ssize_t state_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "up\n");
+	return sysfs_emit(buf, kgni_device_is_quiesced(to_kgni(dev)) ? "quiesced\n" : "up\n");
 }
 static DEVICE_ATTR_RO(state);
 

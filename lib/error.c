@@ -152,7 +152,7 @@ UGNI_PUBLIC gni_return_t GNI_SetErrorPtag(gni_err_handle_t err_handle, uint8_t p
 	gni_return_t rc = err_set(err_handle, &arg);
 
 	if (rc == GNI_RC_PERMISSION_ERROR)
-		rc = ugni_more(rc, "ptag %u is not the NIC's, and CAP_SYS_ADMIN is needed for others",
+		rc = ugni_more(rc, "ptag %u is not the NIC's own, and CAP_SYS_ADMIN is missing",
 			       ptag);
 	return ugni_end(rc);
 }

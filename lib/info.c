@@ -66,6 +66,17 @@ gni_return_t ugni_control_call(u32 device, unsigned long cmd, void *arg)
 	return control_call(device, cmd, arg, NULL);
 }
 
+/* For calls that wait: the control file itself, which stays open until a checkpoint. */
+gni_return_t ugni_control_fd(u32 device, int *fd)
+{
+	const struct control *c = NULL;
+	gni_return_t rc = control_call(device, 0, NULL, &c);
+
+	if (rc == GNI_RC_SUCCESS)
+		*fd = c->fd;
+	return rc;
+}
+
 /* What does not change about a device. */
 static gni_return_t control_get(u32 device, const struct control **out)
 {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * What a launcher tells a device of the jobs that it is going to start, and of
- * their addresses. Driver: kernel/job.c and kernel/ntt.c.
+ * What a launcher tells a device of the jobs that it is going to start, of their
+ * addresses, and of jobs that it is going to stop. Driver: kernel/job.c,
+ * kernel/ntt.c and kernel/quiesce.c.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -160,4 +162,44 @@ UGNI_PUBLIC gni_return_t GNI_ConfigureNTT(int device_id, gni_ntt_descriptor_t *n
 		*ntt_base = arg.base;
 	free(entries);
 	return ugni_end(rc);
+}
+
+/* For both calls a device that is not there is a wrong parameter. */
+static gni_return_t suspend(u32 device, struct kgni_ioc_suspend *arg)
+{
+	gni_return_t rc;
+	int fd, ret;
+
+	rc = ugni_control_fd(device, &fd);
+	if (rc == GNI_RC_NO_MATCH)
+		return ugni_bad(GNI_RC_INVALID_PARAM, "there is no device %u", device);
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	ret = ugni_sys_wait(fd, KGNI_IOC_JOB_SUSPEND, arg);
+	if (ret == -EINTR)
+		return ugni_bad(GNI_RC_NOT_DONE, "a signal ended the wait");
+	rc = ugni_answer(ret);
+	return rc == GNI_RC_SUCCESS ? rc :
+	       ugni_more(rc, "for job 0x%llx with ptag %u, cookie 0x%x",
+			 (unsigned long long)arg->job_id, arg->ptag, arg->cookie);
+}
+
+UGNI_PUBLIC gni_return_t GNI_SuspendJob(uint32_t device_id, uint64_t job_id, uint8_t ptag,
+					uint32_t cookie, uint32_t timeout)
+{
+	struct kgni_ioc_suspend arg = {
+		.job_id = job_id, .ptag = ptag, .cookie = cookie, .timeout_ms = timeout,
+	};
+
+	return ugni_end(suspend(device_id, &arg));
+}
+
+UGNI_PUBLIC gni_return_t GNI_ResumeJob(uint32_t device_id, uint64_t job_id, uint8_t ptag,
+				       uint32_t cookie)
+{
+	struct kgni_ioc_suspend arg = {
+		.job_id = job_id, .ptag = ptag, .cookie = cookie, .flags = KGNI_SUSPEND_RESUME,
+	};
+
+	return ugni_end(suspend(device_id, &arg));
 }

@@ -504,6 +504,7 @@ enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_ent
 
 /* info.c */
 gni_return_t ugni_control_call(u32 device, unsigned long cmd, void *arg);
+gni_return_t ugni_control_fd(u32 device, int *fd);
 void ugni_control_close_all(void);
 void ugni_control_forked(void);
 

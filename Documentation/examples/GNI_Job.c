@@ -45,6 +45,9 @@ int main(void)
 	must("resource", GNI_GetJobResInfo(0, PTAG, GNI_JOB_RES_MDD, &mdds));
 	printf("the job has virtual address %u, and may register memory %u times\n", address,
 	       (unsigned int)mdds.limit);
+	/* Between these two its programs may be stopped, and moved. */
+	must("suspend", GNI_SuspendJob(0, JOB, PTAG, COOKIE, 1000));
+	must("resume", GNI_ResumeJob(0, JOB, PTAG, COOKIE));
 	must("destroy", GNI_CdmDestroy(cdm));
 	/* For what jobs that did not ask for it have left. */
 	must("clear", GNI_ConfigureNTT(0, &all, &base));

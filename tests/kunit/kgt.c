@@ -72,6 +72,7 @@ static int kgt_device_init(struct kunit_resource *res, void *context)
 	d->dev.pe = *(u32 *)context;
 	kgni_device_jobs_init(&d->dev);
 	kgni_device_errors_init(&d->dev);
+	kgni_device_quiesce_init(&d->dev);
 	d->locked_vm = kgt_locked_vm();
 	kgt_devices[i] = &d->dev;
 	res->data = d;

@@ -72,6 +72,8 @@ static void *msg;
 	X(GNI_ConfigureJob, 64, 1, 1, 1, NULL)					\
 	X(GNI_ConfigureNTT, 0, NULL, &a)					\
 	X(GNI_ConfigureNTTandJob, 64, 1, 1, 1, NULL, NULL, NULL)		\
+	X(GNI_SuspendJob, 64, 1, 1, 1, 0)					\
+	X(GNI_ResumeJob, 64, 1, 1, 1)						\
 	X(GNI_SubscribeErrors, NONE, 0, 1, 0, (void *)&word)			\
 	X(GNI_ReleaseErrors, NONE)						\
 	X(GNI_GetErrorMask, NONE, &tag)						\

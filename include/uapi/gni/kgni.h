@@ -537,6 +537,27 @@ struct kgni_ioc_job {
 	struct kgni_ioc_ntt ntt;
 };
 
+/* flag of struct kgni_ioc_suspend */
+#define KGNI_SUSPEND_RESUME	0x1	/* the job goes on */
+
+/**
+ * struct kgni_ioc_suspend - KGNI_IOC_JOB_SUSPEND: have a job stand still, or go on
+ * @job_id: its name, 0 if nobody configured it
+ * @timeout_ms: how long to wait for what is on its way: milliseconds, or
+ *	KGNI_WAIT_FOREVER
+ * @ptag: its protection tag
+ * @cookie: its cookie
+ * @flags: KGNI_SUSPEND_RESUME
+ */
+struct kgni_ioc_suspend {
+	__u64 job_id;
+	__u64 timeout_ms;
+	__u32 ptag;
+	__u32 cookie;
+	__u32 flags;
+	__u32 reserved;
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -564,5 +585,6 @@ struct kgni_ioc_job {
 #define KGNI_IOC_ERR_SET	_IOWR(KGNI_IOC_MAGIC, 0x53, struct kgni_ioc_err_set)
 #define KGNI_IOC_JOB_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x60, struct kgni_ioc_job)
 #define KGNI_IOC_NTT_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x61, struct kgni_ioc_ntt)
+#define KGNI_IOC_JOB_SUSPEND	_IOW(KGNI_IOC_MAGIC, 0x62, struct kgni_ioc_suspend)
 
 #endif /* _UAPI_GNI_KGNI_H */

@@ -20,7 +20,7 @@ static const struct {
 	{ KGNI_IOC_CQ_WAKE, 2 }, { KGNI_IOC_CQ_NOTIFY, 4 }, { KGNI_IOC_MDD_BLOCK, 3 },
 	{ KGNI_IOC_MEM_NEXT, 3 }, { KGNI_IOC_ERR_SUBSCRIBE, 3 }, { KGNI_IOC_ERR_RELEASE, 2 },
 	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 }, { KGNI_IOC_JOB_CONFIGURE, 2 },
-	{ KGNI_IOC_NTT_CONFIGURE, 1 },
+	{ KGNI_IOC_NTT_CONFIGURE, 1 }, { KGNI_IOC_JOB_SUSPEND, 2 },
 	{ KGNI_IOC_CQ_OWED, 2 },
 };
 
@@ -54,6 +54,7 @@ union arg {
 	struct kgni_ioc_err_set err_set;
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
+	struct kgni_ioc_suspend suspend;
 };
 
 /* --- files --------------------------------------------------------------------- */
@@ -524,6 +525,12 @@ static void hurry(unsigned long cmd, union arg *arg)
 	case KGNI_IOC_NTT_CONFIGURE:
 		if (!self.uid)
 			arg->ntt.count = 0;
+		break;
+	case KGNI_IOC_JOB_SUSPEND:
+		/* A job that stands still may be that which must notice nothing. */
+		arg->suspend.timeout_ms = ms;
+		if (!self.uid)
+			arg->suspend.ptag = 0;
 		break;
 	case KGNI_IOC_CQ_WAIT:
 		arg->cq_wait.timeout_ms = ms;

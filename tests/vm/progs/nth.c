@@ -1360,6 +1360,25 @@ static const struct row row_job_configure = {
 	.undo = undo_job, .has = ALLOCATES,
 };
 
+static struct kgni_ioc_suspend suspend;
+
+static long call_suspend(void)
+{
+	suspend = (struct kgni_ioc_suspend){ .ptag = nth_ptag, .cookie = OTHER_COOKIE };
+	return do_ioctl(fd, KGNI_IOC_JOB_SUSPEND, &suspend);
+}
+
+static void undo_suspend(void)
+{
+	suspend.flags = KGNI_SUSPEND_RESUME;
+	must_ioctl(fd, KGNI_IOC_JOB_SUSPEND, &suspend);
+}
+
+static const struct row row_job_suspend = {
+	.name = "JOB_SUSPEND", .setup = setup_member, .call = call_suspend, .undo = undo_suspend,
+	.has = COPIES,
+};
+
 /* --- tables -------------------------------------------------------------------- */
 
 #define ROWS(row)							\
@@ -1377,7 +1396,7 @@ static const struct row row_job_configure = {
 	row(dgram_test) row(dgram_probe) row(dgram_orphan)		\
 	row(dgram_cancel) row(err_subscribe) row(err_wait)		\
 	row(err_set) row(err_release) row(ntt_configure)		\
-	row(job_configure) row(lib_attach) row(lib_cq_create)		\
+	row(job_configure) row(job_suspend) row(lib_attach) row(lib_cq_create)		\
 	row(lib_register) row(lib_dgram) row(lib_put) row(lib_rdma)	\
 	row(lib_monitor)
 #define MODULE_ROWS(row)	row(load) row(unload)

@@ -29,6 +29,7 @@ static const struct {
 	{ KGNI_IOC_ERR_SUBSCRIBE, false }, { KGNI_IOC_ERR_RELEASE, false },
 	{ KGNI_IOC_ERR_WAIT, false }, { KGNI_IOC_ERR_SET, false },
 	{ KGNI_IOC_JOB_CONFIGURE, false }, { KGNI_IOC_NTT_CONFIGURE, false },
+	{ KGNI_IOC_JOB_SUSPEND, false },
 };
 
 #define LAST_CODE	GNI_RC_ERROR_NOMEM
@@ -196,6 +197,7 @@ static void test_reserved(void)
 	struct kgni_ioc_err_release release = { .flags = 2 };
 	struct kgni_ioc_err_set set = { .what = 3 };
 	struct kgni_ioc_job job = { .flags = 4 };
+	struct kgni_ioc_suspend suspend = { .flags = 2 };
 	int fd = raw_attach(0, 1, 0);
 
 	fails_with(ioctl(fd, KGNI_IOC_CQ_CREATE, &cq), EINVAL);
@@ -230,6 +232,7 @@ static void test_reserved(void)
 	fails_with(ioctl(fd, KGNI_IOC_ERR_RELEASE, &release), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_ERR_SET, &set), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_JOB_SUSPEND, &suspend), EINVAL);
 }
 
 /* --- waiting ------------------------------------------------------------------- */
@@ -566,6 +569,7 @@ union arg {
 	struct kgni_ioc_err_wait err_wait;
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
+	struct kgni_ioc_suspend suspend;
 };
 
 /* A value below @n, or now and then one that is out of its range. */
@@ -696,6 +700,10 @@ static void tame(unsigned long cmd, union arg *arg)
 	case KGNI_IOC_NTT_CONFIGURE:
 		if (!geteuid())
 			arg->ntt.count = 0;
+		break;
+	case KGNI_IOC_JOB_SUSPEND:
+		if (!geteuid())
+			arg->suspend.ptag = 0;
 		break;
 	case KGNI_IOC_ERR_WAIT:
 		arg->err_wait.timeout_ms = ms;
