@@ -230,8 +230,14 @@ static unsigned long gnip_conn_peer(struct gnip_dev *gd, struct gnip_peer *peer,
 	case GNIP_UP:
 		if (!READ_ONCE(s->failed))
 			break;
-		gnip_count_dev(gd, READ_ONCE(s->bye) ? GNIP_SESSIONS_CLOSED : GNIP_SESSIONS_LOST);
-		gnip_conn_drop(gd, peer, true, GNIP_SOON);
+		if (READ_ONCE(s->bye)) {
+			gnip_count_dev(gd, GNIP_SESSIONS_CLOSED);
+			gnip_conn_drop(gd, peer, true, GNIP_SOON);
+		} else {
+			/* Not at once: what it was told is held for a while. */
+			gnip_count_dev(gd, GNIP_SESSIONS_LOST);
+			gnip_conn_drop(gd, peer, true, GNIP_LATER / 4);
+		}
 		break;
 	}
 	return GNIP_ROUND;
