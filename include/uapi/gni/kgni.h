@@ -384,7 +384,7 @@ struct kgni_ioc_dgram_cancel {
 #define KGNI_ERR_MEMORY_CORRECTED	0x100	/* memory was wrong, and set right */
 #define KGNI_ERR_MEMORY			0x101	/* memory is lost */
 #define KGNI_ERR_DIAG			0x102	/* diagnostics want it */
-#define KGNI_ERR_QUIESCE		0x103	/* the device stands still; info[0] is 0 at the end */
+#define KGNI_ERR_QUIESCE		0x103	/* it stands still; info[0] is 0 at the end */
 #define KGNI_ERR_NO_JOB			0x104	/* a transaction of a job that is not here */
 
 /**

@@ -295,6 +295,13 @@ static void test_fma(void)
 	leave(&shared);
 }
 
+static bool no_rdma(void)
+{
+	gni_job_res_desc_t u;
+
+	return GNI_GetJobResInfo(0, PTAG, GNI_JOB_RES_RMDA, &u) || !u.used;
+}
+
 static void test_rdma(void)
 {
 	gni_job_limits_t l = no_limits();
@@ -317,8 +324,7 @@ static void test_rdma(void)
 	l.bte_limit = 1;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	is_rc(post_wait(ep, n.tx, &d), GNI_RC_SUCCESS);
-	ok(wait_for(({ gni_job_res_desc_t u; GNI_GetJobResInfo(0, PTAG, GNI_JOB_RES_RMDA, &u) ||
-		       !u.used; })));
+	ok(wait_for(no_rdma()));
 	resource_is(GNI_JOB_RES_RMDA, 0, 1);
 	leave(&n);
 }
