@@ -121,15 +121,18 @@ calls()
 
 returns_programs()
 {
-	local call code where prog
+	local call code where prog suite
 
 	while read -r call code where; do
 		case $where in
 		never:*) continue ;;
 		*", by "*) where=${where%%, by *} ;;
 		esac
-		while read -r prog _; do
-			if [ ! -e "$progs/$prog.c" ]; then
+		while read -r prog suite; do
+			if [ "$prog" = kunit ]; then
+				[ -e "tests/kunit/${suite}_test.c" ] ||
+					echo "$call $code: there is no KUnit suite $suite"
+			elif [ ! -e "$progs/$prog.c" ]; then
 				echo "$call $code: there is no program $prog"
 			elif ! calls "$prog" "$call"; then
 				echo "$call $code: $prog does not call it"
