@@ -278,6 +278,7 @@ static void kapi_detach(struct gni_nic *nic)
 
 	list_del(&nic->node);
 	nic->magic = 0;
+	kapi_quiesce_forget(nic);
 	kapi_err_release_all(nic);
 	kapi_mem_release_all(nic);
 	kapi_ep_destroy_all(nic);

@@ -67,12 +67,14 @@ struct gni_cdm {
  * @next_ep: number for the next endpoint
  * @max_retrans: how often a short message is sent again
  * @dlvr_mode: how short messages go
+ * @quiesce_end: to be called at the end of a quiesce, or NULL, under @lock
+ * @watch: has it called
  */
 struct gni_nic {
 	u32 magic;
 	struct kgni_nic *nic;
 	struct list_head node;
-	struct mutex lock;	/* eps, cqs, holds, errs, next_ep, gni_cq.eps */
+	struct mutex lock;	/* eps, cqs, holds, errs, next_ep, quiesce_end, gni_cq.eps */
 	struct list_head eps;
 	struct list_head cqs;
 	struct list_head holds;
@@ -80,6 +82,8 @@ struct gni_nic {
 	u32 next_ep;
 	u16 max_retrans;
 	u16 dlvr_mode;
+	void (*quiesce_end)(gni_nic_handle_t nic, u64 ms);
+	struct kgni_watch watch;
 };
 
 /**
@@ -227,6 +231,7 @@ void kapi_mem_exit(void);
 
 /* kapi_err.c */
 void kapi_err_release_all(struct gni_nic *nic);
+void kapi_quiesce_forget(struct gni_nic *nic);
 
 /* kapi_post.c */
 int kapi_post_init(void);

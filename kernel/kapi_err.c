@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Error events for kernel clients.
+ * Error events for kernel clients, and what they are told of a quiesce.
  */
 #include <linux/sched/mm.h>
 #include <linux/slab.h>
@@ -161,3 +161,57 @@ gni_return_t gni_set_error_ptag(gni_err_handle_t err_handle, uint8_t ptag)
 	return GNI_RC_SUCCESS;
 }
 EXPORT_SYMBOL_GPL(gni_set_error_ptag);
+
+/* --- quiesce ---------------------------------------------------------------------------- */
+
+static void kapi_quiesce_ended(void *context, u64 ms)
+{
+	struct gni_nic *nic = context;
+
+	nic->quiesce_end(nic, ms);
+}
+
+/* nic->lock is held. */
+static gni_return_t kapi_quiesce_set(struct gni_nic *nic, void (*fn)(gni_nic_handle_t, uint64_t))
+{
+	if (fn && nic->quiesce_end)
+		return GNI_RC_INVALID_STATE;
+	if (nic->quiesce_end)
+		kgni_watch_del(nic->nic->dev, &nic->watch);
+	nic->quiesce_end = fn;
+	if (fn) {
+		nic->watch.fn = kapi_quiesce_ended;
+		nic->watch.context = nic;
+		kgni_watch_add(nic->nic->dev, &nic->watch);
+	}
+	return GNI_RC_SUCCESS;
+}
+
+gni_return_t gni_set_quiesce_callback(gni_nic_handle_t nic_hndl,
+				      void (*qsce_func)(gni_nic_handle_t, uint64_t))
+{
+	gni_return_t rc;
+
+	might_sleep();
+	if (!kapi_is_nic(nic_hndl))
+		return kapi_end(GNI_RC_INVALID_PARAM);
+	mutex_lock(&nic_hndl->lock);
+	rc = kapi_quiesce_set(nic_hndl, qsce_func);
+	mutex_unlock(&nic_hndl->lock);
+	return kapi_end(rc);
+}
+EXPORT_SYMBOL_GPL(gni_set_quiesce_callback);
+
+/* Part of gni_cdm_destroy(). */
+void kapi_quiesce_forget(struct gni_nic *nic)
+{
+	mutex_lock(&nic->lock);
+	kapi_quiesce_set(nic, NULL);
+	mutex_unlock(&nic->lock);
+}
+
+uint32_t gni_get_quiesce_status(gni_nic_handle_t nic_hndl)
+{
+	return kapi_is_nic(nic_hndl) && kgni_device_is_quiesced(nic_hndl->nic->dev);
+}
+EXPORT_SYMBOL_GPL(gni_get_quiesce_status);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Error events. What a client cannot cause is written to debugfs.
+ * Error events, and quiesce. What a client cannot cause is written to debugfs.
  */
 #include <linux/kmod.h>
 #include <linux/kthread.h>
@@ -189,9 +189,81 @@ static void waits(void)
 	kct_client_exit(&c);
 }
 
+static struct {
+	gni_nic_handle_t nic;
+	atomic_t calls;
+	u64 ms;
+} quiesced;
+
+static void on_quiesce_end(gni_nic_handle_t nic, u64 ms)
+{
+	quiesced.nic = nic;
+	quiesced.ms = ms;
+	kct_true(in_softirq());
+	atomic_inc(&quiesced.calls);
+}
+
+static void quiesce(void)
+{
+	gni_post_descriptor_t fma = { .type = GNI_POST_FMA_PUT }, rdma;
+	struct kct_client c, far;
+	struct kct_mem m;
+	gni_ep_handle_t ep;
+	gni_cq_entry_t e;
+
+	if (!kct_client_init(&c, 1, 0, 0) || !kct_client_init(&far, 2, 1, 0) ||
+	    !kct_mem_init(&m, &c, KCT_SLAB, 64, 0, NULL))
+		return;
+	memset(&quiesced, 0, sizeof(quiesced));
+	ep = kct_ep(&c, &c);
+	kct_eq(gni_get_quiesce_status(NULL), 0);
+	kct_eq(gni_get_quiesce_status(c.nic), 0);
+	kct_eq(gni_set_quiesce_callback(NULL, on_quiesce_end), GNI_RC_INVALID_PARAM);
+	kct_ok(gni_set_quiesce_callback(c.nic, on_quiesce_end));
+	kct_eq(gni_set_quiesce_callback(c.nic, on_quiesce_end), GNI_RC_INVALID_STATE);
+	fma.cq_mode = GNI_CQMODE_GLOBAL_EVENT;
+	fma.local_addr = (uintptr_t)m.at;
+	fma.remote_addr = m.addr + 8;
+	fma.remote_mem_hndl = m.hndl;
+	fma.length = 8;
+	rdma = fma;
+	rdma.type = GNI_POST_RDMA_PUT;
+	rdma.local_mem_hndl = m.hndl;
+	rdma.remote_addr = m.addr + 16;
+	*(u64 *)m.at = 0x1234;
+	if (command("quiesce", "1 1")) {
+		kct_eq(gni_get_quiesce_status(c.nic), 1);
+		kct_eq(gni_get_quiesce_status(far.nic), 0);
+		kct_eq(gni_post_fma(ep, &fma), GNI_RC_ERROR_RESOURCE);
+		kct_ok(gni_post_rdma(ep, &rdma));
+		kct_eq(gni_cq_get_event(c.src.cq, &e), GNI_RC_NOT_DONE);
+		kct_eq(((u64 *)m.at)[1], 0);
+		kct_eq(atomic_read(&quiesced.calls), 0);
+		command("quiesce", "1 0");
+		kct_eq(gni_get_quiesce_status(c.nic), 0);
+		kct_eq(atomic_read(&quiesced.calls), 1);
+		kct_true(quiesced.nic == c.nic && quiesced.ms < 600000);
+		kct_ok(kct_complete(&c.src, &rdma));
+		kct_eq(((u64 *)m.at)[2], 0x1234);
+		kct_ok(gni_post_fma(ep, &fma));
+		kct_ok(kct_complete(&c.src, &fma));
+	}
+	/* Nobody to call any more. */
+	kct_ok(gni_set_quiesce_callback(c.nic, NULL));
+	command("quiesce", "1 1");
+	command("quiesce", "1 0");
+	kct_eq(atomic_read(&quiesced.calls), 1);
+	kct_ok(gni_set_quiesce_callback(c.nic, on_quiesce_end));
+	kct_mem_exit(&m);
+	kct_ok(gni_ep_destroy(ep));
+	kct_client_exit(&c);
+	kct_client_exit(&far);
+}
+
 const struct kct_test kct_error_tests[] = {
 	{ "error events are kept and told", subscriptions },
 	{ "critical errors are told", critical },
 	{ "waits for error events", waits },
+	{ "a quiesce loses nothing, and its end is told", quiesce },
 	{ }
 };
