@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # IP over GNI: an interface on each of two NICs, each in a network namespace.
+# long
 # timeout: 400
 . "${0%/*}/lib.sh"
 

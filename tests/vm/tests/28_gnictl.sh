@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # gnictl and the netlink family behind it: every command, as root and as an ordinary
 # user; malformed messages; devices that come and go; a thousand jobs.
+# long
 # timeout: 600
 . "${0%/*}/lib.sh"
 
