@@ -39,13 +39,11 @@ succeeds "kgni_client_test.ko loads" insmod "$dir/kgni_client_test.ko"
 convert < <(log_since "$mark" kgni_client_test)
 fails "kgni.ko stays while a client uses it" rmmod kgni
 succeeds "kgni_client_test.ko unloads" rmmod kgni_client_test
-# Again: what the kernel keeps for later it has by now, but for the free pages of each
-# CPU, of which there are megabytes after so many that came and went.
-slack=24576
+# Again: what the kernel keeps for later it has by now.
 before=$(snapshot)
 succeeds "it loads again" insmod "$dir/kgni_client_test.ko"
 succeeds "and unloads" rmmod kgni_client_test
-same_resources "clients left nothing behind" "$before" "$(snapshot)" $slack
+same_resources "clients left nothing behind" "$before" "$(snapshot)"
 
 # Processes talk to kernel clients, on their NIC and from another, if they may.
 for device in 0 1; do
@@ -63,6 +61,6 @@ succeeds "kgni_leak_test.ko unloads" rmmod kgni_leak_test
 is "$(log_since "$mark" kgni)" \
 	"module kgni_leak_test leaves without gni_cdm_destroy() of its domain: inst_id 7, ptag 2, cookie 0x20000" \
 	"a client that leaks is named"
-same_resources "and nothing of it is left" "$before" "$(snapshot)" $slack
+same_resources "and nothing of it is left" "$before" "$(snapshot)"
 unload_kgni
 done_testing

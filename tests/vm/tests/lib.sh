@@ -203,8 +203,12 @@ snapshot()
 		$(($(vmstat nr_foll_pin_acquired) - $(vmstat nr_foll_pin_released)))
 	printf 'module_users %d\n' "$(kgni_refcount)"
 	sed -n 's/^\(kgni[^ ]*\) *\([0-9]*\) .*/slab_\1 \2/p' /proc/slabinfo
-	sed -n 's/^\(MemFree\|SUnreclaim\|VmallocUsed\|Percpu\): *\([0-9]*\) kB/kb_\1 \2/p' \
-		/proc/meminfo
+	# The free pages that each CPU has for itself can be tens of megabytes.
+	awk '$1 == "count:" { pages += $2 }
+		$1 ~ /^(MemFree|SUnreclaim|VmallocUsed|Percpu):$/ {
+			sub(":", "", $1)
+			print "kb_" $1, $2 + ($1 == "MemFree" ? 4 * pages : 0)
+		}' /proc/zoneinfo /proc/meminfo
 }
 
 # same_resources DESCRIPTION BEFORE AFTER [SLACK_KB]: two snapshots are alike;
