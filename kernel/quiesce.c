@@ -51,8 +51,11 @@ static bool kgni_flows(const struct kgni_xfer *x)
 bool kgni_flow_try(const struct kgni_xfer *x)
 {
 	rcu_read_lock();
-	if (likely(kgni_flows(x)))
+	if (likely(kgni_flows(x))) {
+		/* Sparse knows of no locks that stay held on one way only. */
+		__release(RCU);
 		return true;
+	}
 	rcu_read_unlock();
 	return false;
 }
@@ -69,6 +72,7 @@ bool kgni_flow_begin(const struct kgni_xfer *x)
 {
 	if (x->kernel) {
 		rcu_read_lock();
+		__release(RCU);
 		return true;
 	}
 	while (!kgni_flow_try(x))
@@ -80,6 +84,7 @@ bool kgni_flow_begin(const struct kgni_xfer *x)
 /* The piece was moved. */
 void kgni_flow_end(void)
 {
+	__acquire(RCU);
 	rcu_read_unlock();
 }
 

@@ -223,7 +223,7 @@ static void waits_for_pieces(struct kunit *test)
 	p->x.nic = nic;
 	mover = kgt_thread(test, moves, p);
 	while (!READ_ONCE(p->begun))
-		msleep(1);
+		usleep_range(500, 2000);
 	t = kgt_thread(test, quiesces, dev);
 	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
 	WRITE_ONCE(p->over, true);

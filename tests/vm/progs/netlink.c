@@ -355,7 +355,8 @@ static void test_random(void)
 		if (answer(fd, family, NULL, NULL) == 0)
 			good++;
 	}
-	ok(good > rounds / 20 && good < rounds, "%u of %u were in order", good, rounds);
+	/* About one of twenty is. */
+	ok(good > rounds / 100 && good < rounds, "%u of %u were in order", good, rounds);
 	begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
 	is_u64(ask(fd, &m, family, NULL), 0);
 }
