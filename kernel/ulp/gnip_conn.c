@@ -261,6 +261,19 @@ static unsigned long gnip_conn_peers(struct gnip_dev *gd)
 	return delay;
 }
 
+/* While the device stands still nothing is sent or received. */
+static void gnip_conn_carrier(struct gnip_dev *gd)
+{
+	bool still = gni_get_quiesce_status(gd->nic);
+
+	if (!still) {
+		netif_carrier_on(gd->dev);
+	} else if (netif_carrier_ok(gd->dev)) {
+		gnip_count_dev(gd, GNIP_QUIESCES);
+		netif_carrier_off(gd->dev);
+	}
+}
+
 /**
  * gnip_conn_work - the interface's work
  * @work: gd->conn
@@ -273,7 +286,7 @@ void gnip_conn_work(struct work_struct *work)
 	/* A kick may have come late. */
 	if (!READ_ONCE(gd->up))
 		return;
-	netif_carrier_on(gd->dev);
+	gnip_conn_carrier(gd);
 	gnip_known_peers(gd);
 	gnip_conn_probe(gd);
 	delay = gnip_conn_peers(gd);

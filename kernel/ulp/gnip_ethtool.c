@@ -32,6 +32,7 @@ static const char gnip_dev_names[GNIP_DEV_STATS][ETH_GSTRING_LEN] = {
 	[GNIP_SESSIONS_CLOSED] = "sessions_closed",
 	[GNIP_CONNECT_TIMEOUTS] = "connect_timeouts",
 	[GNIP_CONNECT_ERRORS] = "connect_errors",
+	[GNIP_QUIESCES] = "quiesces",
 };
 
 static void gnip_get_drvinfo(struct net_device *dev, struct ethtool_drvinfo *info)

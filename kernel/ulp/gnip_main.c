@@ -37,8 +37,8 @@ static unsigned int gnip_nranges;
 module_param_array_named(peers, gnip_ranges, charp, &gnip_nranges, 0444);
 MODULE_PARM_DESC(peers, "PE addresses of other nodes' devices that get broadcasts from the start: PE or FIRST-LAST, ...");
 
-static DEFINE_MUTEX(gnip_lock);		/* what follows, and gnip_dev.up of those there */
-static LIST_HEAD(gnip_devs);
+static DEFINE_MUTEX(gnip_lock);		/* what follows */
+static LIST_HEAD(gnip_devs);		/* read under RCU too */
 /* Changes when an interface goes up or down. */
 static unsigned int gnip_change = 1;
 
@@ -250,6 +250,18 @@ static void gnip_setup(struct gnip_dev *gd)
 
 /* --- devices ----------------------------------------------------------------------- */
 
+/* The end of a quiesce; its begin is seen by the interface's work. Must not sleep. */
+static void gnip_quiesced(gni_nic_handle_t nic, u64 msecs)
+{
+	struct gnip_dev *gd;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(gd, &gnip_devs, node)
+		if (gd->nic == nic)
+			gnip_conn_kick(gd);
+	rcu_read_unlock();
+}
+
 static int gnip_attach(struct gnip_dev *gd)
 {
 	gni_return_t rc;
@@ -258,8 +270,10 @@ static int gnip_attach(struct gnip_dev *gd)
 	if (rc != GNI_RC_SUCCESS)
 		return rc == GNI_RC_INVALID_PARAM ? -EINVAL : -ENOMEM;
 	rc = gni_cdm_attach(gd->cdm, gd->device_id, &gd->pe, &gd->nic);
-	if (rc == GNI_RC_SUCCESS)
+	if (rc == GNI_RC_SUCCESS) {
+		gni_set_quiesce_callback(gd->nic, gnip_quiesced);
 		return 0;
+	}
 	gni_cdm_destroy(gd->cdm);
 	switch (rc) {
 	case GNI_RC_NO_MATCH:
@@ -308,6 +322,11 @@ free:
 
 static void gnip_exit_dev(struct gnip_dev *gd)
 {
+	gni_set_quiesce_callback(gd->nic, NULL);
+	mutex_lock(&gnip_lock);
+	list_del_rcu(&gd->node);
+	mutex_unlock(&gnip_lock);
+	synchronize_rcu();
 	gni_cdm_destroy(gd->cdm);
 	destroy_workqueue(gd->wq);
 	ida_destroy(&gd->ids);
@@ -336,15 +355,11 @@ static int gnip_create(u32 device_id)
 	}
 	gnip_setup(gd);
 	mutex_lock(&gnip_lock);
-	list_add_tail(&gd->node, &gnip_devs);
+	list_add_tail_rcu(&gd->node, &gnip_devs);
 	mutex_unlock(&gnip_lock);
 	err = register_netdev(dev);
-	if (!err)
-		return 0;
-	mutex_lock(&gnip_lock);
-	list_del(&gd->node);
-	mutex_unlock(&gnip_lock);
-	gnip_exit_dev(gd);
+	if (err)
+		gnip_exit_dev(gd);
 	return err;
 }
 
@@ -355,9 +370,6 @@ static void gnip_destroy_all(void)
 	/* Only this function removes any. */
 	list_for_each_entry_safe(gd, next, &gnip_devs, node) {
 		unregister_netdev(gd->dev);
-		mutex_lock(&gnip_lock);
-		list_del(&gd->node);
-		mutex_unlock(&gnip_lock);
 		gnip_exit_dev(gd);
 	}
 }

@@ -385,6 +385,9 @@ void gnip_tx_send(struct gnip_chan *chan)
  */
 void gnip_tx_check(struct gnip_chan *chan)
 {
+	/* That the network stands still is not the peer's fault. */
+	if (gni_get_quiesce_status(chan->q->gd->nic))
+		chan->progress = jiffies;
 	if (!chan->failed && time_after(jiffies, chan->progress + GNIP_DEAD))
 		gnip_chan_fail(chan, "peer takes nothing");
 	gnip_tx_want(chan);

@@ -284,6 +284,28 @@ test_queues()
 	wait_for reaches
 }
 
+# shellcheck disable=SC2317	# wait_for calls it
+carrier()
+{
+	[ "$(a cat /sys/class/net/gnip0/carrier)" = "$1" ]
+}
+
+test_quiesce()
+{
+	local file=/sys/kernel/debug/kgni/quiesce
+
+	if [ ! -w $file ]; then
+		skip "the carrier follows a quiesce" "nothing to quiesce with"
+		return
+	fi
+	stream 20000000
+	echo 1 1 >$file
+	succeeds "a quiesce takes the carrier away" wait_for carrier 0
+	echo 1 0 >$file
+	succeeds "it comes back with the end" wait_for carrier 1
+	stream_ends "a stream survives that"
+}
+
 # What is on its way is lost; it comes again.
 test_link()
 {
@@ -329,9 +351,19 @@ test_memory()
 		test $(($(stat a rx_no_memory) + $(stat b rx_no_memory))) -gt "$before"
 }
 
+# shellcheck disable=SC2317	# wait_for calls it
+sends()
+{
+	[ "$(stat a tx_large)" -gt $(($1 + 100)) ]
+}
+
 test_removal()
 {
+	local was
+
+	was=$(stat a tx_large)
 	stream 100000000
+	succeeds "traffic is under way" wait_for sends "$was"
 	succeeds "gnip.ko unloads under traffic" rmmod gnip
 	end "$stream" "$server"
 	load_gnip queues=1 buffers=4 peers=1-3,77
@@ -379,6 +411,7 @@ test_file
 test_iperf
 test_changes
 test_queues
+test_quiesce
 test_link
 test_memory
 test_removal
