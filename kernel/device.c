@@ -612,6 +612,8 @@ int kgni_device_delete(u32 id, bool force)
 	if (rc)
 		return rc;
 	synchronize_rcu();
+	/* Nobody else can end a quiesce now, and clients wait for its end. */
+	kgni_device_unquiesce(dev);
 	kgni_go_on();
 	put_device(&dev->dev);
 	return 0;

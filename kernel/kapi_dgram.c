@@ -30,6 +30,7 @@ static gni_return_t kapi_dgram_post(struct gni_ep *ep, const void *in, u16 in_si
 		.length = in_size,
 		.buf_size = out_size,
 	};
+	long rc;
 
 	might_sleep();
 	if (!kapi_is_ep(ep) || (in_size && !in) || (out_size && !out))
@@ -40,7 +41,11 @@ static gni_return_t kapi_dgram_post(struct gni_ep *ep, const void *in, u16 in_si
 		memcpy(arg.data, in, in_size);
 	arg.ep = ep->id;
 	kapi_dgram_target(ep, &arg);
-	return kapi_rc(kgni_dgram_post_kernel(ep->nic->nic, &arg, out), GNI_RC_ERROR_NOMEM);
+	rc = kgni_dgram_post_kernel(ep->nic->nic, &arg, out);
+	/* The device was deleted, and clients know no code for that. */
+	if (rc == GNI_RC_INVALID_STATE)
+		return GNI_RC_ERROR_RESOURCE;
+	return kapi_rc(rc, GNI_RC_ERROR_NOMEM);
 }
 
 gni_return_t gni_ep_postdata(gni_ep_handle_t ep_hndl, void *in_data, uint16_t data_len,

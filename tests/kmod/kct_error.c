@@ -8,16 +8,25 @@
 
 #include "kct.h"
 
+/* Have a process run a command. */
+static bool run(const char *script)
+{
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char sh[] = "/bin/sh", c[] = "-c", copy[128];
+	char *env[2] = { path };
+	char *argv[4] = { sh, c, copy };
+
+	strscpy(copy, script, sizeof(copy));
+	return kct_eq(call_usermodehelper(argv[0], argv, env, UMH_WAIT_PROC), 0);
+}
+
 /* Have a process write a line to a file of the driver in debugfs. */
 static bool command(const char *file, const char *line)
 {
-	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char sh[] = "/bin/sh", c[] = "-c", script[128];
-	char *env[2] = { path };
-	char *argv[4] = { sh, c, script };
+	char script[128];
 
 	snprintf(script, sizeof(script), "echo %s >/sys/kernel/debug/kgni/%s", line, file);
-	return kct_eq(call_usermodehelper(argv[0], argv, env, UMH_WAIT_PROC), 0);
+	return run(script);
 }
 
 static struct {
@@ -260,10 +269,78 @@ static void quiesce(void)
 	kct_client_exit(&far);
 }
 
+/* One of our posts to a device that is gone, or from it. */
+static void post_nowhere(struct kct_client *c, gni_ep_handle_t ep, gni_post_descriptor_t *d)
+{
+	kct_ok(d->type == GNI_POST_RDMA_PUT ? gni_post_rdma(ep, d) : gni_post_fma(ep, d));
+	kct_eq(kct_complete(&c->src, d), GNI_RC_TRANSACTION_ERROR);
+}
+
+/* What a client does with an attachment to a device that is gone, by codes that it knows. */
+static void use_gone(struct kct_client *c, struct kct_client *far, struct kct_mem *m)
+{
+	gni_ep_handle_t there = kct_ep(c, far), here = kct_ep(far, c);
+	gni_post_descriptor_t d = {
+		.type = GNI_POST_FMA_PUT,
+		.cq_mode = GNI_CQMODE_GLOBAL_EVENT,
+		.local_addr = (uintptr_t)m->at,
+		.local_mem_hndl = m->hndl,
+		.remote_addr = m->addr + 8,
+		.remote_mem_hndl = m->hndl,
+		.length = 8,
+	};
+	gni_nic_handle_t nic;
+	gni_cdm_handle_t cdm;
+	u32 pe;
+	u64 id;
+
+	post_nowhere(c, there, &d);
+	post_nowhere(far, here, &d);
+	d.type = GNI_POST_RDMA_PUT;
+	post_nowhere(c, there, &d);
+	kct_eq(gni_ep_postdata_w_id(there, NULL, 0, NULL, 0, 1), GNI_RC_ERROR_RESOURCE);
+	kct_eq(gni_postdata_probe_by_id(c->nic, &id), GNI_RC_NO_MATCH);
+	kct_eq(gni_postdata_probe_wait_by_id(c->nic, 1, &id), GNI_RC_TIMEOUT);
+	if (kct_ok(gni_cdm_create(9, KCT_PTAG, KCT_COOKIE, 0, &cdm))) {
+		kct_eq(gni_cdm_attach(cdm, 1, &pe, &nic), GNI_RC_NO_MATCH);
+		kct_ok(gni_cdm_destroy(cdm));
+	}
+	kct_ok(gni_ep_destroy(there));
+	kct_ok(gni_ep_destroy(here));
+}
+
+/* By force, while it stands still: nothing hangs, and another device takes its place. */
+static void deleted(void)
+{
+	struct kct_client c, far;
+	struct kct_mem m;
+
+	if (!kct_client_init(&c, 1, 1, 0) || !kct_client_init(&far, 2, 0, 0) ||
+	    !kct_mem_init(&m, &c, KCT_SLAB, 64, 0, NULL))
+		return;
+	memset(&quiesced, 0, sizeof(quiesced));
+	kct_ok(gni_set_quiesce_callback(c.nic, on_quiesce_end));
+	command("quiesce", "2 1");
+	kct_eq(gni_get_quiesce_status(c.nic), 1);
+	if (run("gnictl dev del kgni1 force")) {
+		kct_eq(gni_get_quiesce_status(c.nic), 0);
+		kct_eq(atomic_read(&quiesced.calls), 1);
+		use_gone(&c, &far, &m);
+	}
+	kct_mem_exit(&m);
+	kct_client_exit(&c);
+	run("gnictl dev add kgni1 >/dev/null");
+	if (kct_client_init(&c, 1, 1, 0))
+		kct_eq(c.pe, far.pe + 1);
+	kct_client_exit(&c);
+	kct_client_exit(&far);
+}
+
 const struct kct_test kct_error_tests[] = {
 	{ "error events are kept and told", subscriptions },
 	{ "critical errors are told", critical },
 	{ "waits for error events", waits },
 	{ "a quiesce loses nothing, and its end is told", quiesce },
+	{ "a device is deleted under a client", deleted },
 	{ }
 };
