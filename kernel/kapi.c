@@ -339,13 +339,22 @@ static void kapi_module_forget(const struct module *mod)
 	}
 }
 
+/*
+ * Where the maker's module was not known then, its address says. Where it was, that
+ * says nothing: code for the start is freed, and another module may lie there now.
+ */
+static bool kapi_belongs_to(const struct gni_cdm *cdm, struct module *mod)
+{
+	return cdm->owner ? cdm->owner == mod : within_module(cdm->maker, mod);
+}
+
 static void kapi_module_goes(struct module *mod)
 {
 	struct gni_cdm *cdm, *next;
 
 	mutex_lock(&kapi_lock);
 	list_for_each_entry_safe(cdm, next, &kapi_cdms, node) {
-		if (cdm->owner != mod && !within_module(cdm->maker, mod))
+		if (!kapi_belongs_to(cdm, mod))
 			continue;
 		pr_warn("module %s leaves without gni_cdm_destroy() of its domain: inst_id %u, ptag %u, cookie 0x%x\n",
 			module_name(mod), cdm->inst_id, cdm->ptag, cdm->cookie);

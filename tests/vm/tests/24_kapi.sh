@@ -62,5 +62,19 @@ is "$(log_since "$mark" kgni)" \
 	"module kgni_leak_test leaves without gni_cdm_destroy() of its domain: inst_id 7, ptag 2, cookie 0x20000" \
 	"a client that leaks is named"
 same_resources "and nothing of it is left" "$before" "$(snapshot)"
+
+# The code that made a domain may be freed, and another module lie there, and go.
+succeeds "kgni_serve_test.ko loads" insmod "$dir/kgni_serve_test.ko"
+mark="others come and go $RANDOM"
+echo "<6>$mark" >/dev/kmsg
+for _ in {1..20}; do
+	insmod "$dir/kgni_leak_test.ko" && rmmod kgni_leak_test
+done
+is "$(log_since "$mark" kgni | grep -c 'inst_id 7,')" 20 "20 modules left a domain"
+is "$(log_since "$mark" kgni | grep -c 'leaves without')" 20 "and no other lost its own"
+run_prog kclient 0
+# Its device goes before it does.
+succeeds "a device is deleted under a client" gnictl dev del kgni0 force
+succeeds "kgni_serve_test.ko unloads" rmmod kgni_serve_test
 unload_kgni
 done_testing
