@@ -52,12 +52,19 @@ contract_tests()
 	}' "$contract"
 }
 
+# Is there a test of that name, in quotes, in a table of tests/kmod/.
+find_kmod_test()
+{
+	grep -qhF -e "	{ $1," tests/kmod/kct_*.c
+}
+
 # A test that CONTRACT.md names; nothing is said if it is there.
 find_test()
 {
 	local test=$1 prog case
 
 	case $test in
+	"kmod "*) find_kmod_test "${test#* }" ;;
 	*\"*)
 		prog=${test%% *}
 		case=${test#* }

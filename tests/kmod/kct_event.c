@@ -108,6 +108,47 @@ static void never_lost(void)
 	kfree(w);
 }
 
+/* Each of a client's queues tells of every event that it had none before; by its device. */
+static void transitions(u32 dev)
+{
+	struct writer *w = kzalloc(3 * sizeof(*w), GFP_KERNEL);
+	struct kct_cq third, *q[3];
+	struct kct_client c;
+	gni_cq_entry_t e;
+	int i, n, calls;
+
+	if (!kct_true(w) || !kct_client_init(&c, 1, dev, 0) || !kct_cq_init(&c, &third, 64, 0))
+		return;
+	q[0] = &c.src;
+	q[1] = &c.dst;
+	q[2] = &third;
+	for (n = 0; n < 3; n++)
+		if (!writer_init(&w[n], &c, q[n]->cq, 0))
+			return;
+	for (i = 1; i <= 300; i++) {
+		n = i % 3;
+		calls = atomic_read(&q[n]->calls);
+		kct_ok(write_event(&w[n], i));
+		if (!kct_true(wait_event_timeout(q[n]->wq, atomic_read(&q[n]->calls) != calls,
+						 KCT_SOON)))
+			break;
+		kct_ok(gni_cq_get_event(q[n]->cq, &e));
+		kct_eq(GNI_CQ_GET_DATA(e), i);
+		kct_eq(gni_cq_get_event(q[n]->cq, &e), GNI_RC_NOT_DONE);
+	}
+	for (n = 0; n < 3; n++)
+		writer_exit(&w[n]);
+	kct_cq_exit(&third);
+	kct_client_exit(&c);
+	kfree(w);
+}
+
+static void three_queues(void)
+{
+	transitions(0);
+	transitions(1);
+}
+
 /* With a delay of n the handler is called when more than n events wait. */
 static void delayed(void)
 {
@@ -303,6 +344,12 @@ static void words(void)
 	/* What a client makes up to inject errors. */
 	kct_ok(gni_cq_error_str(1ULL << 48, text, sizeof(text)));
 	kct_ok(gni_cq_error_recoverable(1ULL << 48, &recoverable));
+	/* Into as much room as it needs, and into less. */
+	e = 3ULL << 59 | 1ULL << 56;
+	kct_ok(gni_cq_error_str(e, text, sizeof(text)));
+	kct_ok(gni_cq_error_str(e, text, strlen(text) + 1));
+	kct_eq(gni_cq_error_str(e, text, strlen(text)), GNI_RC_SIZE_ERROR);
+	kct_eq(gni_cq_error_str(e, text, 1), GNI_RC_SIZE_ERROR);
 	kct_eq(gni_cq_error_str(1ULL << 56, text, 3), GNI_RC_SIZE_ERROR);
 	kct_eq(gni_cq_error_str(1ULL << 56, NULL, 3), GNI_RC_INVALID_PARAM);
 	kct_eq(gni_cq_error_recoverable(1ULL << 56, NULL), GNI_RC_INVALID_PARAM);
@@ -344,6 +391,8 @@ static void fields(void)
 
 const struct kct_test kct_event_tests[] = {
 	{ "a handler is called for every event that nobody saw", never_lost },
+	{ "handlers of three queues are called whenever one gets an event, with its device",
+	  three_queues },
 	{ "a handler is called when enough events wait", delayed },
 	{ "no handler is called once its queue is destroyed", destroyed },
 	{ "a queue that overran tells so, and goes on", overrun },

@@ -194,6 +194,38 @@ static void credits(void)
 	channel_free(ch);
 }
 
+/* One instance that sends to itself, as a client does whose peer is its own node. */
+static void to_itself(void)
+{
+	struct channel *ch = kzalloc(sizeof(*ch), GFP_KERNEL);
+	gni_ep_handle_t other;
+	gni_smsg_attr_t attr;
+	static u8 data[MAXSIZE];
+	void *msg;
+	u32 i;
+
+	if (!kct_true(ch) || !end_init(&ch->a, 1, 0, GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT,
+				       KCT_VMALLOC))
+		return;
+	attr = ch->a.attr;
+	attr.mbox_offset = 0;
+	other = kct_ep(&ch->a.c, &ch->a.c);
+	if (connect(&ch->a, &ch->a, &attr) && kct_ok(gni_smsg_init(other, &attr, &ch->a.attr))) {
+		for (i = 0; i < 5 * CREDITS; i++) {
+			kct_ok(send(&ch->a, i, data));
+			check_sent(&ch->a, i);
+			if (!kct_ok(gni_smsg_getnext(other, &msg)))
+				break;
+			kct_true(is_message(msg, i));
+			kct_ok(gni_smsg_release(other));
+			drain(&ch->a.c.dst);
+		}
+	}
+	kct_ok(gni_ep_destroy(other));
+	end_exit(&ch->a);
+	kfree(ch);
+}
+
 /* A peer may send before we are set up: the mailbox is not cleared. */
 static void early(void)
 {
@@ -334,6 +366,7 @@ static void stream(void)
 
 const struct kct_test kct_smsg_tests[] = {
 	{ "messages go in all contexts", contexts },
+	{ "messages to oneself", to_itself },
 	{ "messages wait for credits", credits },
 	{ "a message before its receiver is set up", early },
 	{ "messages refuse what cannot be, by codes that clients know", refusals },
