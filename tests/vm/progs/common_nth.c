@@ -12,6 +12,8 @@
 
 #define KNOBS		"/sys/kernel/debug/"
 #define NTH_MAX		2000	/* no call has as many points */
+#define OUTSIDE_STEP	16	/* which points outside of what a row is about are tried */
+#define OUTSIDE_END	64	/* more than what the end of such a call takes */
 #define TIMES		1000000	/* failures that the kernel has left to make */
 #define ANSWERS		6
 #define ROWS_MAX	64
@@ -363,7 +365,7 @@ struct series {
 	struct line *line;
 	struct counters before;		/* all is undone */
 	struct counters prepared;	/* ready to call */
-	enum kind kind;
+	unsigned int kinds;		/* BIT() of those that are counted */
 };
 
 static void note_answer(struct line *l, int answer)
@@ -425,7 +427,7 @@ static bool inject(struct series *s, int n)
 		undo_all(s, "in the end");
 		return false;
 	}
-	if (kind != s->kind) {
+	if (!(s->kinds & BIT(kind))) {
 		undo_other(s, rc);
 		return true;
 	}
@@ -448,15 +450,34 @@ static bool inject(struct series *s, int n)
 	return true;
 }
 
-static void run_series(struct series *s, enum kind kind)
+/*
+ * What would fail by @kinds before the part of the call that the row is about: the
+ * points of @row->outside, which ends where that part begins.
+ */
+static unsigned int points_outside(const struct row *row)
 {
-	int n = 1;
+	char text[16] = "";
 
-	s->kind = kind;
-	knob("failslab", "cache-filter", kind == KIND_SLAB ? "N" : "Y");
-	knob("fail_page_alloc", "min-order", kind == KIND_PAGE ? "0" : "99");
+	if (!row->outside)
+		return 0;
+	arm(NTH_MAX);
+	row->outside();
+	must(pread(nth_fd, text, sizeof(text) - 1, 0) > 0);
+	must(pwrite(nth_fd, "0", 1, 0) == 1);
+	return NTH_MAX - atoi(text);
+}
+
+/* Of the points outside some, of the others all. */
+static void run_series(struct series *s, unsigned int kinds)
+{
+	unsigned int outside, n = 1;
+
+	s->kinds = kinds;
+	knob("failslab", "cache-filter", kinds & BIT(KIND_SLAB) ? "N" : "Y");
+	knob("fail_page_alloc", "min-order", kinds & BIT(KIND_PAGE) ? "0" : "99");
+	outside = points_outside(s->row);
 	while (n < NTH_MAX && inject(s, n))
-		n++;
+		n += n + OUTSIDE_STEP + OUTSIDE_END < outside ? OUTSIDE_STEP : 1;
 	ok(n < NTH_MAX, "%s never gets through", s->row->name);
 }
 
@@ -504,8 +525,9 @@ void nth_run(const struct row *row)
 	s.prepared = stock(row, NULL, true);
 	must(!row->call(), "%s before any failure", row->name);
 	undo_all(&s, "without a failure");
-	for (kind = 0; kind < KINDS; kind++)
-		run_series(&s, kind);
+	run_series(&s, BIT(KIND_SLAB));
+	run_series(&s, BIT(KIND_PAGE));
+	run_series(&s, BIT(KIND_USERCOPY) | BIT(KIND_PIN));
 	for (kind = 0; kind < KINDS; kind++)
 		ok(!(row->has & BIT(kind)) || s.line->points[kind], "%s: nothing failed by %s",
 		   row->name, kind_name[kind]);

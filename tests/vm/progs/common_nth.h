@@ -4,10 +4,11 @@
  * table tells what came of it. Needs root, and a kernel that has it.
  *
  * Allocations, copies from and to user space, and pins fail by fail-nth, which
- * counts all that a task does. A series for each kind, in which allocations of
- * another kind do not count, goes through its points, so that it misses none where
- * the kernel needs memory of the other kind in one turn and not in the next. Copies
- * and pins always count; which it was shows in the kernel's numbers of failures left.
+ * counts all that a task does. A series for slabs, one for pages, and one for copies
+ * and pins, in which allocations of another kind do not count, each goes through its
+ * points, so that it misses none where the kernel needs memory of the other kind in
+ * one turn and not in the next. Copies and pins always count; which it was shows in
+ * the kernel's numbers of failures left.
  */
 #ifndef KGNI_VM_COMMON_NTH_H
 #define KGNI_VM_COMMON_NTH_H
@@ -40,6 +41,8 @@ struct counters {
  * @prepare: before each call
  * @call: returns 0 where it got through, a return code above it, or -errno
  * @undo: after a call that got through: undoes @prepare too
+ * @outside: or NULL: does of the call what is not to be tested point by point, and
+ *	fails then; it comes first, and comes to nothing
  * @count: what to compare, NULL: what the device, the job and the process hold
  * @nomem: its answer where memory is missing, 0: -ENOMEM
  * @fault: its answer where a copy fails, 0: -EFAULT
@@ -53,6 +56,7 @@ struct row {
 	void (*prepare)(void);
 	long (*call)(void);
 	void (*undo)(void);
+	void (*outside)(void);
 	void (*count)(struct counters *c);
 	long nomem;
 	long fault;

@@ -10,6 +10,7 @@
 # expect-dmesg: kmem_cache_create.*kgni_bte_req.* failed with error -(12|22)
 # expect-dmesg: kobject_add_internal failed for .* \(error: -12
 # expect-dmesg: kmemleak: [0-9]+ new suspected memory leaks
+# expect-dmesg: kgni: nics=0 must be 1 to
 # expect-dmesg: CPU: [0-9]+ PID: [0-9]+ Comm: nth
 # expect-dmesg: Call Trace:
 # expect-dmesg: kobject: can not set name properly!
