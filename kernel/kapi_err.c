@@ -59,6 +59,7 @@ gni_return_t gni_subscribe_errors(gni_nic_handle_t nic_handle, gni_error_mask_t 
 	*err_handle = err;
 	err->eeq = kapi_eeq_create(err, mask, EEQ_size);
 	if (!err->eeq) {
+		*err_handle = NULL;
 		kfree(err);
 		return kapi_end(GNI_RC_ERROR_NOMEM);
 	}
