@@ -87,6 +87,7 @@ kmodtest: module
 	$(Q)mkdir -p '$(KMODTEST_DIR)/include'
 	$(Q)cp -rsnT '$(TOP)/tests/kmod' '$(KMODTEST_DIR)'
 	$(Q)ln -sfn '$(TOP)/include/gni_pub.h' '$(KMODTEST_DIR)/include/gni_pub.h'
+	$(Q)ln -sfn '$(TOP)/include/uapi' '$(KMODTEST_DIR)/include/uapi'
 	$(Q)find '$(KMODTEST_DIR)' -xtype l -delete
 	$(Q)rm -f '$(KMODTEST_DIR)/Module.symvers'
 	$(Q)$(MAKE) -C '$(KDIR)' $(if $(V),V=$(V)) M='$(abspath $(KMODTEST_DIR))' \

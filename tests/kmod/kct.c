@@ -17,6 +17,10 @@
 
 #include "kct.h"
 
+char *kct_nth;
+module_param_named(nth, kct_nth, charp, 0444);
+MODULE_PARM_DESC(nth, "only run calls while allocations of this kind fail, see kct_nth.c");
+
 static unsigned int kct_number;
 static atomic_t kct_problems;
 
@@ -321,7 +325,7 @@ bool kct_mem_holds(const struct kct_mem *m, size_t from, size_t n, size_t source
 
 /* --- the module ------------------------------------------------------------------------- */
 
-static int __init kct_init(void)
+static void kct_run_all(void)
 {
 	kct_run_tests(kct_object_tests);
 	kct_run_tests(kct_mem_tests);
@@ -330,6 +334,14 @@ static int __init kct_init(void)
 	kct_run_tests(kct_dgram_tests);
 	kct_run_tests(kct_smsg_tests);
 	kct_run_tests(kct_error_tests);
+}
+
+static int __init kct_init(void)
+{
+	if (kct_nth)
+		kct_run_tests(kct_nth_tests);
+	else
+		kct_run_all();
 	pr_info("1..%u\n", kct_number);
 	return 0;
 }

@@ -109,5 +109,9 @@ extern const struct kct_test kct_event_tests[];
 extern const struct kct_test kct_dgram_tests[];
 extern const struct kct_test kct_smsg_tests[];
 extern const struct kct_test kct_error_tests[];
+extern const struct kct_test kct_nth_tests[];
+
+/* What allocations kct_nth_tests is to make fail; NULL: run the other tests. */
+extern char *kct_nth;
 
 #endif /* _KCT_H */

@@ -1,8 +1,10 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # The interface for kernel clients, by modules that use it: tests/kmod/.
-# timeout: 180
+# timeout: 300
 # expect-dmesg: kgni: module kgni_leak_test leaves without gni_cdm_destroy\(\)
+# expect-dmesg: kgni_client_test: # call: gni_
+# expect-dmesg: kmemleak: Cannot allocate a scan area
 . "${0%/*}/lib.sh"
 
 dir=/lib/modules/$(uname -r)/extra
@@ -44,6 +46,42 @@ before=$(snapshot)
 succeeds "it loads again" insmod "$dir/kgni_client_test.ko"
 succeeds "and unloads" rmmod kgni_client_test
 same_resources "clients left nothing behind" "$before" "$(snapshot)"
+
+# nth KIND: calls of a client while their nth allocation fails, of that kind only.
+nth()
+{
+	local slab=/sys/kernel/debug/failslab page=/sys/kernel/debug/fail_page_alloc knobs
+
+	for knobs in $slab $page; do
+		echo 0 >"$knobs/probability"
+		echo 1000000 >"$knobs/times"
+		echo 0 >"$knobs/verbose"
+		echo N >"$knobs/task-filter"
+		echo N >"$knobs/ignore-gfp-wait"
+	done
+	echo N >$page/ignore-gfp-highmem
+	if [ "$1" = slab ]; then
+		echo N >$slab/cache-filter
+		echo 99 >$page/min-order
+	else
+		echo Y >$slab/cache-filter
+		echo 0 >$page/min-order
+	fi
+	mark="allocations fail $RANDOM"
+	echo "<6>$mark" >/dev/kmsg
+	succeeds "it loads for allocations of kind $1" insmod "$dir/kgni_client_test.ko" nth="$1"
+	convert < <(log_since "$mark" kgni_client_test)
+	succeeds "and unloads" rmmod kgni_client_test
+}
+
+if [ -d /sys/kernel/debug/fail_page_alloc ]; then
+	before=$(snapshot)
+	nth slab
+	nth page
+	same_resources "failed calls left nothing behind" "$before" "$(snapshot)"
+else
+	skip "calls whose nth allocation fails" "needs a kernel with fault injection"
+fi
 
 # Processes talk to kernel clients, on their NIC and from another, if they may.
 for device in 0 1; do
