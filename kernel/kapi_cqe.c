@@ -17,11 +17,6 @@ static bool kapi_is_smsg(u64 entry)
 	return (source == KGNI_CQE_FMA || source == KGNI_CQE_BTE) && kgni_cqe_is_smsg(entry);
 }
 
-static void kapi_set(gni_cq_entry_t *entry, u64 mask, unsigned int shift, u64 value)
-{
-	*entry = (*entry & ~(mask << shift)) | (value & mask) << shift;
-}
-
 uint64_t gni_cq_get_data(gni_cq_entry_t entry)
 {
 	return entry & KGNI_CQE_DATA_MASK;
@@ -101,41 +96,37 @@ void gni_cq_set_inst_id(gni_cq_entry_t *entry, uint64_t value)
 	if (kapi_is_smsg(*entry))
 		gni_cq_set_tid(entry, value);
 	else
-		kapi_set(entry, KGNI_CQE_INST_MASK, 0, value);
+		kgni_cqe_set(entry, KGNI_CQE_INST_MASK, 0, value);
 }
 EXPORT_SYMBOL_GPL(gni_cq_set_inst_id);
 
 void gni_cq_set_rem_inst_id(gni_cq_entry_t *entry, uint64_t value)
 {
-	kapi_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
+	kgni_cqe_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
 }
 EXPORT_SYMBOL_GPL(gni_cq_set_rem_inst_id);
 
 void gni_cq_set_tid(gni_cq_entry_t *entry, uint64_t value)
 {
-	if (kgni_cqe_is_smsg(*entry))
-		kapi_set(entry, BIT_ULL(KGNI_CQE_SMSG_TID_BITS) - 1, KGNI_CQE_SMSG_TID_SHIFT,
-			 value);
-	else
-		kapi_set(entry, BIT_ULL(KGNI_CQE_TID_BITS) - 1, KGNI_CQE_TID_SHIFT, value);
+	kgni_cqe_set_tid(entry, value);
 }
 EXPORT_SYMBOL_GPL(gni_cq_set_tid);
 
 void gni_cq_set_msg_id(gni_cq_entry_t *entry, uint64_t value)
 {
-	kapi_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
+	kgni_cqe_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
 }
 EXPORT_SYMBOL_GPL(gni_cq_set_msg_id);
 
 void gni_cq_set_type(gni_cq_entry_t *entry, uint64_t value)
 {
-	kapi_set(entry, 3, KGNI_CQE_TYPE_SHIFT, value);
+	kgni_cqe_set_type(entry, value);
 }
 EXPORT_SYMBOL_GPL(gni_cq_set_type);
 
 void gni_cq_clr_status(gni_cq_entry_t *entry)
 {
-	kapi_set(entry, 15, KGNI_CQE_STATUS_SHIFT, 0);
+	kgni_cqe_clr_status(entry);
 }
 EXPORT_SYMBOL_GPL(gni_cq_clr_status);
 

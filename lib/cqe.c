@@ -11,9 +11,6 @@
 
 #include "ugni.h"
 
-#define TYPE_MASK	(3ULL << KGNI_CQE_TYPE_SHIFT)
-#define STATUS_MASK	(15ULL << KGNI_CQE_STATUS_SHIFT)
-
 UGNI_PUBLIC uint64_t gni_cq_get_data(gni_cq_entry_t entry)
 {
 	return entry & KGNI_CQE_DATA_MASK;
@@ -74,44 +71,34 @@ UGNI_PUBLIC uint64_t gni_cq_get_trans_type(gni_cq_entry_t entry)
 	return kgni_cqe_info(entry);
 }
 
-static void set_field(gni_cq_entry_t *entry, uint64_t mask, uint64_t value)
-{
-	*entry = (*entry & ~mask) | (value & mask);
-}
-
 UGNI_PUBLIC void gni_cq_set_inst_id(gni_cq_entry_t *entry, uint64_t value)
 {
-	set_field(entry, KGNI_CQE_INST_MASK, value);
+	kgni_cqe_set(entry, KGNI_CQE_INST_MASK, 0, value);
 }
 
 UGNI_PUBLIC void gni_cq_set_rem_inst_id(gni_cq_entry_t *entry, uint64_t value)
 {
-	set_field(entry, KGNI_CQE_REM_INST_MASK, value);
+	kgni_cqe_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
 }
 
 UGNI_PUBLIC void gni_cq_set_tid(gni_cq_entry_t *entry, uint64_t value)
 {
-	if (kgni_cqe_is_smsg(*entry))
-		set_field(entry, ((1ULL << KGNI_CQE_SMSG_TID_BITS) - 1) << KGNI_CQE_SMSG_TID_SHIFT,
-			  value << KGNI_CQE_SMSG_TID_SHIFT);
-	else
-		set_field(entry, ((1ULL << KGNI_CQE_TID_BITS) - 1) << KGNI_CQE_TID_SHIFT,
-			  value << KGNI_CQE_TID_SHIFT);
+	kgni_cqe_set_tid(entry, value);
 }
 
 UGNI_PUBLIC void gni_cq_set_msg_id(gni_cq_entry_t *entry, uint64_t value)
 {
-	set_field(entry, KGNI_CQE_REM_INST_MASK, value);
+	kgni_cqe_set(entry, KGNI_CQE_REM_INST_MASK, 0, value);
 }
 
 UGNI_PUBLIC void gni_cq_set_type(gni_cq_entry_t *entry, uint64_t value)
 {
-	set_field(entry, TYPE_MASK, value << KGNI_CQE_TYPE_SHIFT);
+	kgni_cqe_set_type(entry, value);
 }
 
 UGNI_PUBLIC void gni_cq_clr_status(gni_cq_entry_t *entry)
 {
-	set_field(entry, STATUS_MASK, 0);
+	kgni_cqe_clr_status(entry);
 }
 
 /* No entry here tells of a DLA block or of the way into a BTE channel. */

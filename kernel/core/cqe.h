@@ -114,6 +114,30 @@ static inline u64 kgni_cqe_tid(u64 e)
 	return CORE_BITS(e, KGNI_CQE_TID_SHIFT, KGNI_CQE_TID_BITS);
 }
 
+/* Replace the bits of a field: @mask is as wide as it, and begins at bit 0. */
+static inline void kgni_cqe_set(u64 *e, u64 mask, unsigned int shift, u64 value)
+{
+	*e = (*e & ~(mask << shift)) | (value & mask) << shift;
+}
+
+static inline void kgni_cqe_set_tid(u64 *e, u64 tid)
+{
+	if (kgni_cqe_is_smsg(*e))
+		kgni_cqe_set(e, (1ULL << KGNI_CQE_SMSG_TID_BITS) - 1, KGNI_CQE_SMSG_TID_SHIFT, tid);
+	else
+		kgni_cqe_set(e, (1ULL << KGNI_CQE_TID_BITS) - 1, KGNI_CQE_TID_SHIFT, tid);
+}
+
+static inline void kgni_cqe_set_type(u64 *e, u64 type)
+{
+	kgni_cqe_set(e, 3, KGNI_CQE_TYPE_SHIFT, type);
+}
+
+static inline void kgni_cqe_clr_status(u64 *e)
+{
+	kgni_cqe_set(e, 15, KGNI_CQE_STATUS_SHIFT, 0);
+}
+
 /* src_event of a post: the low 56 bits without KGNI_CQE_LOCAL. */
 static inline u64 kgni_cqe_post(u32 local_event, u32 tid)
 {
