@@ -67,6 +67,15 @@ static struct sk_buff *kgni_nl_new(enum kgni_nl_group group)
 	return skb;
 }
 
+/* Something changed. Return: true if somebody is to be told, by m->skb. */
+static bool kgni_nl_begin(struct kgni_nl_msg *m)
+{
+	kgni_netlink_changed();
+	if (kgni_nl_listened(KGNI_NL_EVENTS))
+		m->skb = kgni_nl_new(KGNI_NL_EVENTS);
+	return m->skb;
+}
+
 static void kgni_nl_tell_device(struct kgni_device *dev, u8 cmd, enum kgni_nl_group group)
 {
 	struct kgni_nl_msg m = { .cmd = cmd, .notify = true };
@@ -105,11 +114,7 @@ void kgni_netlink_job(struct kgni_job *job, bool ended)
 		.notify = true,
 	};
 
-	kgni_netlink_changed();
-	if (!kgni_nl_listened(KGNI_NL_EVENTS))
-		return;
-	m.skb = kgni_nl_new(KGNI_NL_EVENTS);
-	if (m.skb)
+	if (kgni_nl_begin(&m))
 		kgni_nl_send(m.skb, kgni_nl_fill_job(&m, job), KGNI_NL_EVENTS);
 }
 
@@ -127,11 +132,7 @@ void kgni_netlink_nic(struct kgni_nic *nic, bool ended)
 		.notify = true,
 	};
 
-	kgni_netlink_changed();
-	if (!kgni_nl_listened(KGNI_NL_EVENTS))
-		return;
-	m.skb = kgni_nl_new(KGNI_NL_EVENTS);
-	if (m.skb)
+	if (kgni_nl_begin(&m))
 		kgni_nl_send(m.skb, kgni_nl_fill_nic(&m, nic), KGNI_NL_EVENTS);
 }
 
