@@ -94,26 +94,25 @@ static void move_kinds(struct kct_client *a, struct kct_client *b)
 	kct_ok(gni_ep_destroy(ep));
 }
 
-static void between_clients(void)
+static void between(u32 device)
 {
 	struct kct_client a, b;
 
-	if (!kct_client_init(&a, 1, 0, 0) || !kct_client_init(&b, 2, 0, 0))
+	if (!kct_client_init(&a, 1, 0, 0) || !kct_client_init(&b, 2, device, 0))
 		return;
 	move_kinds(&a, &b);
 	kct_client_exit(&a);
 	kct_client_exit(&b);
 }
 
+static void between_clients(void)
+{
+	between(0);
+}
+
 static void between_nics(void)
 {
-	struct kct_client a, b;
-
-	if (!kct_client_init(&a, 1, 0, 0) || !kct_client_init(&b, 2, 1, 0))
-		return;
-	move_kinds(&a, &b);
-	kct_client_exit(&a);
-	kct_client_exit(&b);
+	between(1);
 }
 
 /* The most segments that clients use: 4 MiB, written and read back in one post. */
