@@ -336,15 +336,23 @@ static long kgni_eeq_sleep(struct kgni_eeq *eeq, ktime_t timeout)
  * struct kgni_eeq_room - where a caller wants events
  * @max: how many it has room for
  * @more: how long it waits for more once there is one
- * @user: their place, in user space; or
+ * @user: their place, in user space, and
+ * @told: that of their count; or
  * @kernel: in the kernel
  */
 struct kgni_eeq_room {
 	u32 max;
 	ktime_t more;
 	struct kgni_error_event __user *user;
+	u32 __user *told;
 	gni_error_event_t *kernel;
 };
+
+static bool kgni_eeq_tell(const struct kgni_eeq_room *room, u32 at, const gni_error_event_t *event)
+{
+	return !copy_to_user(&room->user[at], event, sizeof(*event)) &&
+	       !put_user(at + 1, room->told);
+}
 
 /* Take an event to where it is wanted; one that cannot be told stays. */
 static long kgni_eeq_move(struct kgni_eeq *eeq, const struct kgni_eeq_room *room, u32 at)
@@ -358,7 +366,7 @@ static long kgni_eeq_move(struct kgni_eeq *eeq, const struct kgni_eeq_room *room
 		return -EINTR;
 	if (kgni_eeq_peek(eeq, &event)) {
 		rc = GNI_RC_PERMISSION_ERROR;
-		if (!copy_to_user(&room->user[at], &event, sizeof(event)))
+		if (kgni_eeq_tell(room, at, &event))
 			rc = kgni_eeq_take(eeq, NULL);
 	}
 	mutex_unlock(&eeq->taking);
@@ -514,24 +522,28 @@ long kgni_err_release(struct kgni_file *f, const struct kgni_ioc_err_release *ar
 }
 
 /* KGNI_IOC_ERR_WAIT. */
-long kgni_err_wait(struct kgni_file *f, struct kgni_ioc_err_wait *arg)
+long kgni_err_wait(struct kgni_file *f, const struct kgni_ioc_err_wait *arg)
 {
 	struct kgni_eeq_room room = {
 		.max = arg->max,
 		.more = kgni_timeout(arg->more_ms),
 		.user = u64_to_user_ptr(arg->events),
+		.told = u64_to_user_ptr(arg->count),
 	};
 	struct kgni_eeq *eeq;
+	u32 count;
 	long rc;
 
+	if (arg->reserved)
+		return -EINVAL;
 	if (!arg->max)
 		return GNI_RC_INVALID_PARAM;
 	eeq = kgni_err_find(f, arg->id);
 	if (!eeq)
 		return GNI_RC_INVALID_PARAM;
-	rc = kgni_eeq_collect(eeq, &room, kgni_timeout(arg->timeout_ms), &arg->count);
+	rc = kgni_eeq_collect(eeq, &room, kgni_timeout(arg->timeout_ms), &count);
 	kref_put(&eeq->ref, kgni_eeq_free);
-	return kgni_eeq_verdict(rc, arg->count);
+	return kgni_eeq_verdict(rc, count);
 }
 
 /* May the file's queues take the errors of this tag? */

@@ -698,7 +698,7 @@ long kgni_error_inject(struct kgni_device *dev, u16 code, u8 ptag);
 void kgni_error_post(const struct kgni_xfer *x);
 long kgni_err_subscribe(struct kgni_file *f, struct kgni_ioc_err_subscribe *arg);
 long kgni_err_release(struct kgni_file *f, const struct kgni_ioc_err_release *arg);
-long kgni_err_wait(struct kgni_file *f, struct kgni_ioc_err_wait *arg);
+long kgni_err_wait(struct kgni_file *f, const struct kgni_ioc_err_wait *arg);
 long kgni_err_set(struct kgni_file *f, struct kgni_ioc_err_set *arg);
 void kgni_err_release_all(struct kgni_file *f);
 

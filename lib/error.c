@@ -163,6 +163,7 @@ UGNI_PUBLIC gni_return_t GNI_GetErrorEvent(gni_err_handle_t err_handle, gni_erro
 	struct kgni_ioc_err_wait arg = { .max = 1 };
 	struct kgni_error_event got;
 	gni_return_t rc;
+	u32 count;
 
 	if (!err)
 		return ugni_end(ugni_no("error queue", err_handle));
@@ -170,6 +171,7 @@ UGNI_PUBLIC gni_return_t GNI_GetErrorEvent(gni_err_handle_t err_handle, gni_erro
 		return ugni_end(ugni_null(event));
 	arg.id = core_load(&err->id);
 	arg.events = (uintptr_t)&got;
+	arg.count = (uintptr_t)&count;
 	rc = err_call(err, KGNI_IOC_ERR_WAIT, &arg);
 	if (rc == GNI_RC_SUCCESS)
 		memcpy(event, &got, sizeof(*event));
@@ -196,6 +198,7 @@ UGNI_PUBLIC gni_return_t GNI_WaitErrorEvents(gni_err_handle_t err_handle,
 	struct gni_err *err = ugni_lookup(&ugni_errs, err_handle);
 	struct kgni_ioc_err_wait arg = {
 		.events = (uintptr_t)events,
+		.count = (uintptr_t)num_events,
 		.timeout_ms = KGNI_WAIT_FOREVER,
 		.max = events_size,
 		.more_ms = timeout,
@@ -213,6 +216,5 @@ UGNI_PUBLIC gni_return_t GNI_WaitErrorEvents(gni_err_handle_t err_handle,
 	*num_events = 0;
 	arg.id = core_load(&err->id);
 	rc = err_wait(err, &arg);
-	*num_events = arg.count;
 	return ugni_end_quiet(rc);
 }

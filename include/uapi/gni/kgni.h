@@ -431,20 +431,23 @@ struct kgni_ioc_err_release {
 /**
  * struct kgni_ioc_err_wait - KGNI_IOC_ERR_WAIT: take error events
  * @events: address of an array of struct kgni_error_event
+ * @count: address of a __u32, where each event that came is counted: an event
+ *	stays in the queue until both it and the count are written
  * @timeout_ms: for the first: 0 to look and return, KGNI_WAIT_FOREVER, or
  *	milliseconds
  * @id: the queue
  * @max: how many @events has room for, 1 or more
  * @more_ms: how long to wait for more after the first, milliseconds
- * @count: out: how many came
+ * @reserved: 0
  */
 struct kgni_ioc_err_wait {
 	__u64 events;
+	__u64 count;
 	__u64 timeout_ms;
 	__u32 id;
 	__u32 max;
 	__u32 more_ms;
-	__u32 count;
+	__u32 reserved;
 };
 
 /* what to do with an error queue, in struct kgni_ioc_err_set */
@@ -581,7 +584,7 @@ struct kgni_ioc_suspend {
 #define KGNI_IOC_DGRAM_CANCEL	_IOW(KGNI_IOC_MAGIC, 0x43, struct kgni_ioc_dgram_cancel)
 #define KGNI_IOC_ERR_SUBSCRIBE	_IOWR(KGNI_IOC_MAGIC, 0x50, struct kgni_ioc_err_subscribe)
 #define KGNI_IOC_ERR_RELEASE	_IOW(KGNI_IOC_MAGIC, 0x51, struct kgni_ioc_err_release)
-#define KGNI_IOC_ERR_WAIT	_IOWR(KGNI_IOC_MAGIC, 0x52, struct kgni_ioc_err_wait)
+#define KGNI_IOC_ERR_WAIT	_IOW(KGNI_IOC_MAGIC, 0x52, struct kgni_ioc_err_wait)
 #define KGNI_IOC_ERR_SET	_IOWR(KGNI_IOC_MAGIC, 0x53, struct kgni_ioc_err_set)
 #define KGNI_IOC_JOB_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x60, struct kgni_ioc_job)
 #define KGNI_IOC_NTT_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x61, struct kgni_ioc_ntt)

@@ -407,6 +407,7 @@ static void fill_err(union arg *arg, unsigned long cmd)
 		break;
 	case KGNI_IOC_ERR_WAIT:
 		arg->err_wait.events = one_in(8) ? some_address() : (uint64_t)some_place();
+		arg->err_wait.count = one_in(8) ? some_address() : (uint64_t)some_place();
 		arg->err_wait.id = mostly(6);
 		arg->err_wait.max = mostly(4);
 		break;

@@ -1264,13 +1264,17 @@ static void prepare_err_event(void)
 /* An event that could not be told is there when the call is made again. */
 static long call_err_wait(void)
 {
+	uint32_t count = 0;
 	struct kgni_ioc_err_wait arg = {
-		.id = subscribe.id, .max = 1, .events = (uint64_t)&err_event,
+		.id = subscribe.id, .max = 1,
+		.events = (uint64_t)&err_event, .count = (uint64_t)&count,
 	};
 	long rc = do_ioctl(fd, KGNI_IOC_ERR_WAIT, &arg);
 
-	if (!rc)
+	if (!rc) {
+		is_u64(count, 1);
 		is_u64(err_event.serial, 1);
+	}
 	return rc;
 }
 
