@@ -99,9 +99,10 @@ kmodtest: module
 CORE_SRCS := $(wildcard kernel/core/*.c)
 LIB_SRCS := $(strip $(wildcard lib/*.c) $(CORE_SRCS))
 TOOL_COMMON := $(wildcard tools/common*.c)
-# gnictl consists of several files.
+# gnictl and gni_perf consist of several files.
 GNICTL_PARTS := $(wildcard tools/gnictl_*.c)
-TOOL_SRCS := $(filter-out $(TOOL_COMMON) $(GNICTL_PARTS),$(wildcard tools/*.c))
+PERF_PARTS := $(wildcard tools/gni_perf_*.c)
+TOOL_SRCS := $(filter-out $(TOOL_COMMON) $(GNICTL_PARTS) $(PERF_PARTS),$(wildcard tools/*.c))
 UNIT_COMMON := $(wildcard tests/unit/common*.c)
 UNIT_SRCS := $(wildcard tests/unit/test_*.c)
 FUZZ_SRCS := $(wildcard tests/fuzz/fuzz_*.c)
@@ -111,6 +112,7 @@ VM_SRCS := $(filter-out $(VM_COMMON),$(wildcard tests/vm/progs/*.c))
 # Per-program extras: TOOL_LIBS_<tool>, and for tests/unit/test_x.c
 # UNIT_CFLAGS_test_x, UNIT_LDFLAGS_test_x, UNIT_LIBS_test_x (in unit.mk).
 TOOL_LIBS_gnicp := -lcrypto
+TOOL_LIBS_gni_perf := -lm
 TOOL_LIBS_gnictl := -lnl-genl-3 -lnl-3
 -include tests/unit/unit.mk
 # Unit tests that are built and run a second time, under ThreadSanitizer.
@@ -207,6 +209,7 @@ tool_common := $(if $(TOOL_COMMON),$(B)/obj/tools/common.a)
 $(B)/obj/tools/common.a: $(call objs,obj,$(TOOL_COMMON))
 
 $(B)/tools/gnictl: $(call objs,obj,$(GNICTL_PARTS))
+$(B)/tools/gni_perf: $(call objs,obj,$(PERF_PARTS))
 
 $(TOOLS): $(B)/tools/%: $(B)/obj/tools/%.o $(tool_common) $(ugni_dep)
 	@mkdir -p $(@D)

@@ -203,7 +203,8 @@ say
 run gni_guard
 
 heading "latency"
-run gni_lat
+run gni_perf put,get,amo,smsg,barrier lat -n 2000
+run gni_perf rdma-put,rdma-get lat -s 4K -n 2000
 
 heading "two NICs, one process on each"
 unload
@@ -212,7 +213,7 @@ start_server --device 0
 copy_all --device 1 --peer "$(address 0)"
 stop_server 3
 say
-run gni_lat --device 0 --peer-device 1
+run gni_perf put,get,smsg lat -n 2000 --device 0 --peer-device 1
 
 heading "unload"
 unload

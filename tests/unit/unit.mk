@@ -10,3 +10,6 @@ UNIT_LIBS_test_core_fp := -lm
 
 # It includes the parts of gnictl that need no driver.
 UNIT_CFLAGS_test_gnictl := -isystem /usr/include/libnl3
+
+# It includes the parts of gni_perf that need no driver.
+UNIT_LIBS_test_gni_perf := -lm

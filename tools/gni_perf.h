@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * gni_perf measures GNI operations between pairs of processes.
+ *
+ *	gni_perf.c		the command line, and what there is to measure
+ *	gni_perf_clock.c	a clock and histograms
+ *	gni_perf_proc.c		processes: start, meet, measure size by size, end
+ *	gni_perf_post.c		posts
+ *	gni_perf_msg.c		short messages, datagrams, barriers
+ *	gni_perf_reg.c		registrations
+ *	gni_perf_out.c		tables, CSV, JSON
+ *	gni_perf_plot.c		SVG
+ *
+ * Process 2k is the initiator of pair k and measures, 2k + 1 is its target. They
+ * tell each other where their memory is, when to begin and when to end in memory
+ * that they share; what is measured uses GNI only.
+ */
+#ifndef _TOOLS_GNI_PERF_H
+#define _TOOLS_GNI_PERF_H
+
+#include <stdio.h>
+#include "common.h"
+
+#define PERF_SIZES	64
+#define PERF_PAIRS	64
+#define PERF_REGIONS	4000
+#define PERF_ENDPOINTS	4096
+#define PERF_ROUNDS	7	/* of a barrier of 2 * PERF_PAIRS processes */
+
+/* --- clock and histograms --------------------------------------------------- */
+
+/* A power of two is divided into so many buckets: values are off by less than 2 %. */
+#define HIST_STEPS	64
+#define HIST_BUCKETS	(42 * HIST_STEPS)
+
+/**
+ * struct hist - how long each of many operations took, in ticks
+ * @count: how many there are
+ * @sum: of all
+ * @min: the least
+ * @max: the most
+ * @bucket: how many there are in each range of values
+ */
+struct hist {
+	uint64_t count;
+	uint64_t sum;
+	uint64_t min;
+	uint64_t max;
+	uint64_t bucket[HIST_BUCKETS];
+};
+
+void clock_init(void);
+uint64_t clock_ticks(void);
+double clock_ns(double ticks);
+uint64_t clock_from_ns(uint64_t ns);
+
+void hist_add(struct hist *h, uint64_t ticks);
+void hist_merge(struct hist *to, const struct hist *from);
+uint64_t hist_percentile(const struct hist *h, double percent);
+uint64_t hist_bucket_start(unsigned int i);
+
+/* --- what to do -------------------------------------------------------------- */
+
+enum measure {
+	LAT = 1,
+	BW = 2,
+	RATE = 4,
+	OVERLAP = 8,
+};
+
+/**
+ * struct config - what the user wants
+ * @nic: the initiators' NIC
+ * @peer_device: N of /dev/kgniN of the targets
+ * @size: sizes, @sizes of them; none: what is usual
+ * @iterations: how often; 0: what is usual
+ * @warmup: how often before that; UINT64_MAX: a tenth
+ * @time: instead of @iterations, ns
+ * @window: posts or messages under way at once
+ * @pairs: pairs of processes
+ * @cpu: CPUs that they go to, in turn; @cpus of them
+ * @pin: stay on them
+ * @amo: command, and its name
+ * @endpoints: endpoints that are used in turn
+ * @regions: registrations that are used in turn
+ * @silent: no source events
+ * @remote_event: the target waits for events, not for bytes
+ * @huge: huge pages
+ * @check: check all bytes
+ */
+struct config {
+	struct nic_opts nic;
+	uint32_t peer_device;
+	uint64_t size[PERF_SIZES];
+	uint32_t sizes;
+	uint64_t iterations;
+	uint64_t warmup;
+	uint64_t time;
+	uint32_t window;
+	uint32_t pairs;
+	uint32_t cpu[2 * PERF_PAIRS];
+	uint32_t cpus;
+	bool pin;
+	const struct amo *amo;
+	uint32_t endpoints;
+	uint32_t regions;
+	bool silent;
+	bool remote_event;
+	bool huge;
+	bool check;
+};
+
+/**
+ * struct amo - an atomic operation
+ * @name: as on the command line
+ * @cmd: command
+ * @size: bytes of the operand
+ * @adds: the operand is added, so the target's memory tells how many there were
+ */
+struct amo {
+	const char *name;
+	gni_fma_cmd_type_t cmd;
+	uint8_t size;
+	bool adds;
+};
+
+struct proc;
+struct phase;
+
+/**
+ * struct op - something to measure
+ * @name: as on the command line
+ * @what: in words
+ * @measures: those that make sense
+ * @type: of posts
+ * @multiple: sizes are multiples of it; 0 if there are none
+ * @max: largest size
+ * @two_way: latency is half of there and back
+ * @all: all processes take part, not pairs
+ * @setup: make what the operation needs, before processes meet
+ * @connect: the same, after they have
+ * @begin: before each phase
+ * @run: a phase, by both sides
+ * @verify: after each phase
+ */
+struct op {
+	const char *name;
+	const char *what;
+	unsigned int measures;
+	gni_post_type_t type;
+	uint32_t multiple;
+	uint64_t max;
+	bool two_way;
+	bool all;
+	int (*setup)(struct proc *p);
+	int (*connect)(struct proc *p);
+	int (*begin)(struct proc *p, struct phase *ph);
+	int (*run)(struct proc *p, struct phase *ph);
+	int (*verify)(struct proc *p, struct phase *ph);
+	void (*end)(struct proc *p);
+};
+
+extern const struct op post_ops[], msg_ops[], reg_ops[];
+
+/* --- what processes share ---------------------------------------------------- */
+
+/**
+ * struct sample - what one process measured for one size
+ * @ops: operations
+ * @start: when they began, ticks
+ * @end: when they were over
+ * @transfer: overlap: a transfer alone, ticks
+ * @compute: a computation alone
+ * @during: the same computation during a transfer
+ * @total: both at once
+ * @hist: how long each took, if that was measured
+ */
+struct sample {
+	uint64_t ops;
+	uint64_t start;
+	uint64_t end;
+	double transfer;
+	double compute;
+	double during;
+	double total;
+	struct hist hist;
+};
+
+/**
+ * struct side - where a process's memory is
+ * @pe: address of its NIC
+ * @inst: instance id
+ * @data_addr: data region
+ * @mbox_addr: region of mailboxes
+ * @mbox: its handle
+ * @data: registrations of the data region, used in turn
+ * @fault: what went wrong
+ * @limit: of an initiator: how many operations there are, once that is known
+ * @apart: from what the next process writes
+ */
+struct side {
+	uint32_t pe;
+	uint32_t inst;
+	uint64_t data_addr;
+	uint64_t mbox_addr;
+	gni_mem_handle_t mbox;
+	gni_mem_handle_t data[PERF_REGIONS];
+	struct fault fault;
+	atomic_uint_fast64_t limit;
+	char apart[128];
+};
+
+/**
+ * struct shared - memory that all processes share
+ * @abort: all must end
+ * @arrived: how many wait for the others
+ * @generation: counts meetings
+ * @side: one a process
+ * @sample: of process p and size n: p * sizes + n
+ */
+struct shared {
+	_Atomic uint32_t abort;
+	_Atomic uint32_t arrived;
+	_Atomic uint32_t generation;
+	struct side *side;
+	struct sample *sample;
+};
+
+/**
+ * struct phase - operations of one size that are done in one go
+ * @size: bytes
+ * @n: how many, 0 if @ticks decides
+ * @ticks: for how long
+ * @seed: of the data
+ * @sample: what was measured
+ */
+struct phase {
+	uint64_t size;
+	uint64_t n;
+	uint64_t ticks;
+	uint64_t seed;
+	struct sample *sample;
+};
+
+/**
+ * struct proc - a process
+ * @cfg: what to do
+ * @op: operation
+ * @measure: what is measured of it
+ * @shared: memory shared by all
+ * @me: this process's part of it
+ * @peer: the other one of the pair
+ * @rank: number of the process
+ * @initiator: it is the one that measures
+ * @max: largest size
+ * @spins: how often it looks before it lets others run
+ * @fault: what went wrong
+ * @nic: its NIC
+ * @tx: source events
+ * @rx: target events
+ * @ep: endpoints bound to the peer
+ * @data: two buffers of @max bytes: what is sent, and where things arrive
+ * @extra: more registrations of it
+ * @mbox: mailboxes
+ * @desc: descriptors, one for each post under way
+ * @unused: those that are not
+ * @done: operations in all, warm-up included
+ * @priv: of the operation
+ */
+struct proc {
+	const struct config *cfg;
+	const struct op *op;
+	enum measure measure;
+	struct shared *shared;
+	struct side *me;
+	struct side *peer;
+	uint32_t rank;
+	bool initiator;
+	uint64_t max;
+	uint32_t spins;
+	struct fault fault;
+	struct nic nic;
+	gni_cq_handle_t tx;
+	gni_cq_handle_t rx;
+	gni_ep_handle_t *ep;
+	struct region data;
+	gni_mem_handle_t *extra;
+	uint32_t extras;
+	struct region mbox;
+	gni_post_descriptor_t *desc;
+	gni_post_descriptor_t **unused;
+	uint64_t done;
+	void *priv;
+};
+
+/**
+ * struct poll - a loop that waits for something without sleeping
+ * @turns: how often it looked
+ * @since: when it began to be long, ns
+ */
+struct poll {
+	uint32_t turns;
+	uint64_t since;
+};
+
+bool poll_slow(struct proc *p, struct poll *w);
+int poll_fault(struct proc *p);
+int call_fault(struct proc *p, const char *call, gni_return_t rc);
+int post_done(struct proc *p, gni_post_descriptor_t *d);
+bool run_last(const struct phase *ph, uint64_t i, uint64_t now);
+int bind_endpoint(struct proc *p, gni_ep_handle_t ep, const struct side *to);
+uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size);
+void pattern_fill(char *buf, uint64_t size, uint64_t seed);
+int pattern_check(struct proc *p, const char *buf, uint64_t size, uint64_t seed);
+
+/* One turn of such a loop. Return: false if it is to be given up. */
+static inline bool poll_turn(struct proc *p, struct poll *w)
+{
+	return ++w->turns % p->spins ? true : poll_slow(p, w);
+}
+
+static inline uint64_t limit_of(const struct side *s)
+{
+	return atomic_load_explicit(&s->limit, memory_order_acquire);
+}
+
+/* What is sent, and where things arrive. */
+static inline char *out_buf(const struct proc *p)
+{
+	return p->data.addr;
+}
+
+static inline char *in_buf(const struct proc *p)
+{
+	return p->data.addr + p->data.length / 2;
+}
+
+/**
+ * struct row - a result
+ * @op: operation
+ * @measure: what was measured of it
+ * @size: bytes
+ * @pairs: pairs
+ * @sample: of all pairs together: operations and histogram added up
+ * @seconds: from the first one's begin to the last one's end
+ */
+struct row {
+	const struct op *op;
+	enum measure measure;
+	uint64_t size;
+	uint32_t pairs;
+	struct sample sample;
+	double seconds;
+};
+
+int measure(const struct config *cfg, const struct op *op, enum measure m, struct row *rows,
+	    struct fault *f);
+
+/* --- output ------------------------------------------------------------------ */
+
+const char *measure_name(enum measure m);
+double row_us(const struct row *r, double ticks);
+double row_mb_per_s(const struct row *r);
+double row_per_s(const struct row *r);
+void table_print(FILE *f, const struct config *cfg, const struct row *rows, uint32_t n,
+		 bool histogram);
+void csv_print(FILE *f, const struct row *rows, uint32_t n);
+void json_print(FILE *f, const struct config *cfg, const struct row *rows, uint32_t n,
+		bool histogram);
+void plot_print(FILE *f, const struct row *rows, uint32_t n);
+
+#endif /* _TOOLS_GNI_PERF_H */
