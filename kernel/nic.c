@@ -11,6 +11,12 @@
 #include "kgni.h"
 #include "trace.h"
 
+/*
+ * Memory is allocated under a process's lock, and memory may wait for what a client in
+ * the kernel does under its own: lockdep is to tell them apart.
+ */
+static struct lock_class_key kgni_nic_kernel_lock;
+
 static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *job,
 				     const struct kgni_ioc_attach *arg, bool kernel)
 {
@@ -30,6 +36,8 @@ static struct kgni_nic *kgni_nic_new(struct kgni_device *dev, struct kgni_job *j
 	else
 		get_task_comm(nic->comm, current);
 	mutex_init(&nic->lock);
+	if (kernel)
+		lockdep_set_class(&nic->lock, &kgni_nic_kernel_lock);
 	xa_init_flags(&nic->cqs, XA_FLAGS_ALLOC1);
 	INIT_LIST_HEAD(&nic->mdds);
 	kgni_bte_attach(nic);

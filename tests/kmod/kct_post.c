@@ -4,6 +4,7 @@
  */
 #include <linux/io.h>
 #include <linux/mm.h>
+#include <linux/sched/mm.h>
 #include <linux/slab.h>
 
 #include "kct.h"
@@ -489,6 +490,59 @@ static void contexts(void)
 	kfree(c);
 }
 
+/*
+ * Memory waits for a client that writes pages out, so what it calls may not wait for
+ * memory. Lockdep tells of an allocation that could, for it takes fs_reclaim.
+ */
+static void register_and_post(struct kct_client *c, struct kct_mem *local,
+			      struct kct_mem *remote)
+{
+	gni_post_descriptor_t d;
+	gni_mem_handle_t hndl;
+	gni_ep_handle_t ep;
+
+	fs_reclaim_acquire(GFP_KERNEL);
+	ep = kct_ep(c, c);
+	if (kct_ok(gni_mem_register(c->nic, local->addr, local->size, NULL, 0, &hndl))) {
+		d = descr(GNI_POST_FMA_PUT, local, 0, remote, 0, 300);
+		kct_ok(gni_post_fma(ep, &d));
+		take(&c->src, &d);
+		d = descr(GNI_POST_RDMA_PUT, local, 0, remote, 0, local->size);
+		d.local_mem_hndl = hndl;
+		kct_ok(gni_post_rdma(ep, &d));
+	}
+	fs_reclaim_release(GFP_KERNEL);
+	kct_ok(kct_complete(&c->src, &d));
+	kct_true(!memcmp(remote->at, local->at, local->size));
+	fs_reclaim_acquire(GFP_KERNEL);
+	kct_ok(gni_mem_deregister(c->nic, &hndl, 1));
+	kct_ok(gni_ep_destroy(ep));
+	fs_reclaim_release(GFP_KERNEL);
+}
+
+static void in_reclaim(void)
+{
+	struct kct_mem local, remote;
+	unsigned int flags;
+	struct kct_client c;
+
+	if (!kct_client_init(&c, 1, 0, 0))
+		return;
+	if (kct_mem_init(&local, &c, KCT_VMALLOC, SIZE, 0, NULL) &&
+	    kct_mem_init(&remote, &c, KCT_PAGES, SIZE, 0, NULL)) {
+		kct_mem_fill(&local, 5);
+		register_and_post(&c, &local, &remote);
+		/* As a client's thread that sends does. */
+		flags = memalloc_noreclaim_save();
+		kct_mem_fill(&local, 6);
+		register_and_post(&c, &local, &remote);
+		memalloc_noreclaim_restore(flags);
+		kct_mem_exit(&remote);
+		kct_mem_exit(&local);
+	}
+	kct_client_exit(&c);
+}
+
 const struct kct_test kct_post_tests[] = {
 	{ "data moves between all kinds of memory", between_clients },
 	{ "and between two NICs", between_nics },
@@ -500,5 +554,6 @@ const struct kct_test kct_post_tests[] = {
 	{ "posts are counted until their events are taken", limits },
 	{ "two events for one post", dual_events },
 	{ "posts and polls in all contexts", contexts },
+	{ "registrations and posts while memory waits for their client", in_reclaim },
 	{ }
 };
