@@ -82,36 +82,20 @@ static void kgni_bte_start(struct kgni_nic *nic, struct kgni_bte_req *req)
 	queue_work(kgni_bte_wq, &chan->work);
 }
 
-/* Start some of what may start now. bte->lock is held. Return: true if there is more. */
-static bool kgni_bte_start_some(struct kgni_nic *nic)
+/* Start some of what may start now; when those end others start. bte->lock is held. */
+static void kgni_bte_start_some(struct kgni_nic *nic)
 {
 	struct kgni_bte *bte = &nic->bte;
 	struct kgni_bte_req *req;
-	unsigned int n = 0;
+	unsigned int n;
 
-	while (!bte->fenced && !bte->dying && kgni_may_start(nic)) {
+	for (n = 0; n < KGNI_BTE_BATCH && !bte->fenced && !bte->dying && kgni_may_start(nic); n++) {
 		req = list_first_entry_or_null(&bte->pending, struct kgni_bte_req, node);
 		if (!req || (kgni_bte_fences(req) && bte->inflight))
 			break;
-		if (n++ == KGNI_BTE_BATCH)
-			return true;
 		list_del(&req->node);
 		kgni_bte_start(nic, req);
 	}
-	return false;
-}
-
-/* Start the rest of it. */
-static void kgni_bte_start_rest(struct kgni_nic *nic)
-{
-	bool more;
-
-	do {
-		cond_resched();
-		spin_lock_bh(&nic->bte.lock);
-		more = kgni_bte_start_some(nic);
-		spin_unlock_bh(&nic->bte.lock);
-	} while (more);
 }
 
 static enum kgni_cqe_status kgni_bte_chunk(struct kgni_xfer *x, u64 done, size_t n)
@@ -154,20 +138,17 @@ static u64 kgni_bte_run(struct kgni_xfer *x, u64 done, u64 limit,
 	return x->status == KGNI_ST_OK ? done : length;
 }
 
-/* A request that was in flight is over. */
+/* A request that was in flight is over. Kernel clients come here in softirq context. */
 static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
 {
 	struct kgni_bte *bte = &nic->bte;
-	bool more;
 
 	spin_lock_bh(&bte->lock);
 	bte->inflight--;
 	if (fenced)
 		bte->fenced = false;
-	more = kgni_bte_start_some(nic);
+	kgni_bte_start_some(nic);
 	spin_unlock_bh(&bte->lock);
-	if (more)
-		kgni_bte_start_rest(nic);
 	kgni_settled(nic);
 }
 
@@ -301,7 +282,6 @@ long kgni_bte_post(struct kgni_nic *nic, struct kgni_xfer *x)
 		atomic_inc(&x->src_cq->owed);
 	spin_lock_bh(&nic->bte.lock);
 	list_add_tail(&req->node, &nic->bte.pending);
-	/* Whoever made it possible to start more than that is at it. */
 	kgni_bte_start_some(nic);
 	spin_unlock_bh(&nic->bte.lock);
 	return GNI_RC_SUCCESS;
@@ -332,7 +312,6 @@ void kgni_bte_kick(struct kgni_nic *nic)
 
 	spin_lock_bh(&bte->lock);
 	if (!bte->dying) {
-		/* If there is more, the end of these has it started. */
 		kgni_bte_start_some(nic);
 		for (i = 0; i < KGNI_BTE_CHANNELS; i++)
 			if (!list_empty(&bte->chan[i].queue))
