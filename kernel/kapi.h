@@ -95,6 +95,7 @@ struct gni_nic {
  * @eps: endpoints that use it, under nic->lock
  * @entries: entries that were asked for
  * @lock: guards the consuming end of the ring
+ * @sending: messages that were found room for, and whose events are on their way
  * @reqs: posts whose events are to come, by transaction id; with its own lock
  * @next_tid: where the search for a free id goes on
  * @handler: what to call when events have come, or NULL
@@ -109,11 +110,24 @@ struct gni_cq {
 	unsigned int eps;
 	u32 entries;
 	spinlock_t lock;	/* head of the ring */
+	atomic_t sending;
 	struct xarray reqs;
 	u32 next_tid;
 	gni_cq_event_hndlr_f *handler;
 	u64 data;
 	struct tasklet_struct tasklet;
+};
+
+/**
+ * struct kapi_count - posts of an endpoint whose events go to a queue that is not its own
+ * @next: the next of the endpoint's
+ * @cq: the queue; only compared, for it may be gone where @posts is 0
+ * @posts: how many have events to come
+ */
+struct kapi_count {
+	struct kapi_count *next;
+	const struct gni_cq *cq;
+	atomic_t posts;
 };
 
 /* One end of a channel of short messages, under the endpoint's lock. */
@@ -145,7 +159,9 @@ struct kapi_smsg {
  * @local_event: value of source events
  * @remote_event: value of target events
  * @smsg: channel of short messages, or NULL
- * @outstanding: posts with events to come: in @cq, and in other queues
+ * @others: counts of posts with events to come in other queues; none goes before the endpoint
+ * @outstanding: posts with events to come in @cq
+ * @credits: has credits go back that could not
  */
 struct gni_ep {
 	u32 magic;
@@ -154,7 +170,7 @@ struct gni_ep {
 	struct gni_cq *cq;
 	struct list_head node;
 	u32 id;
-	spinlock_t lock;	/* what follows, but outstanding */
+	spinlock_t lock;	/* what follows, but the counts */
 	bool bound;
 	bool events_set;
 	u32 remote_pe;
@@ -162,7 +178,9 @@ struct gni_ep {
 	u32 local_event;
 	u32 remote_event;
 	struct kapi_smsg *smsg;
-	atomic_t outstanding[2];
+	struct kapi_count *others;
+	atomic_t outstanding;
+	struct delayed_work credits;
 };
 
 /**
@@ -221,10 +239,14 @@ gni_return_t kapi_rc(long rc, gni_return_t nomem);
 void kapi_ep_put(struct gni_ep *ep);
 void kapi_ep_destroy_all(struct gni_nic *nic);
 
+/* kapi_smsg.c */
+void kapi_smsg_credits_work(struct work_struct *work);
+
 /* kapi_cq.c */
 void kapi_cq_destroy_all(struct gni_nic *nic);
 
 /* kapi_mem.c */
+extern struct workqueue_struct *kapi_wq;
 void kapi_mem_release_all(struct gni_nic *nic);
 int kapi_mem_init(void);
 void kapi_mem_exit(void);

@@ -9,7 +9,12 @@
 static void kapi_ep_free(struct kref *ref)
 {
 	struct gni_ep *ep = container_of(ref, struct gni_ep, ref);
+	struct kapi_count *c;
 
+	while ((c = ep->others)) {
+		ep->others = c->next;
+		kfree(c);
+	}
 	kfree(ep->smsg);
 	kfree(ep);
 }
@@ -34,6 +39,7 @@ static struct gni_ep *kapi_ep_new(struct gni_nic *nic, struct gni_cq *cq)
 	ep->magic = KAPI_EP_MAGIC;
 	kref_init(&ep->ref);
 	spin_lock_init(&ep->lock);
+	INIT_DELAYED_WORK(&ep->credits, kapi_smsg_credits_work);
 	ep->nic = nic;
 	ep->cq = cq;
 	return ep;
@@ -104,11 +110,22 @@ gni_return_t gni_ep_bind(gni_ep_handle_t ep_hndl, uint32_t remote_addr, uint32_t
 }
 EXPORT_SYMBOL_GPL(gni_ep_bind);
 
+/* Have posts of it events to come? */
+static bool kapi_ep_busy(const struct gni_ep *ep)
+{
+	const struct kapi_count *c;
+
+	for (c = ep->others; c; c = c->next)
+		if (atomic_read(&c->posts))
+			return true;
+	return atomic_read(&ep->outstanding);
+}
+
 static gni_return_t kapi_ep_unbind(struct gni_ep *ep)
 {
 	if (!ep->bound)
 		return GNI_RC_INVALID_PARAM;
-	if (atomic_read(&ep->outstanding[0]) || atomic_read(&ep->outstanding[1]))
+	if (kapi_ep_busy(ep))
 		return GNI_RC_NOT_DONE;
 	kfree(ep->smsg);
 	ep->smsg = NULL;
@@ -140,6 +157,7 @@ static void kapi_ep_destroy(struct gni_ep *ep)
 		ep->cq->eps--;
 	kgni_dgram_cancel(ep->nic->nic, &gone);
 	WRITE_ONCE(ep->magic, 0);
+	cancel_delayed_work_sync(&ep->credits);
 	kapi_ep_put(ep);
 }
 

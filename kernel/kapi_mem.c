@@ -36,7 +36,8 @@ struct kapi_hold {
 	struct delayed_work work;
 };
 
-static struct workqueue_struct *kapi_hold_wq;
+/* Works that end holds, and have credits go back. */
+struct workqueue_struct *kapi_wq;
 
 /* --- pages ---------------------------------------------------------------------------- */
 
@@ -153,7 +154,7 @@ static unsigned long kapi_segments_pages(const gni_mem_segment_t *seg, u32 count
 
 	for (i = 0; i < count; i++) {
 		n = kapi_range_pages(seg[i].address, seg[i].length);
-		if (!n || (i && offset_in_page(seg[i].address)) ||
+		if (!n || n > ULONG_MAX - total || (i && offset_in_page(seg[i].address)) ||
 		    (i < count - 1 && offset_in_page(seg[i].address + seg[i].length)))
 			return 0;
 		total += n;
@@ -320,7 +321,7 @@ static gni_return_t kapi_deregister_hold(struct gni_nic *nic, const struct kgni_
 	INIT_DELAYED_WORK(&h->work, kapi_hold_work);
 	mutex_lock(&nic->lock);
 	list_add_tail(&h->node, &nic->holds);
-	queue_delayed_work(kapi_hold_wq, &h->work, msecs_to_jiffies(ms));
+	queue_delayed_work(kapi_wq, &h->work, msecs_to_jiffies(ms));
 	mutex_unlock(&nic->lock);
 	return GNI_RC_SUCCESS;
 }
@@ -395,18 +396,18 @@ void kapi_mem_release_all(struct gni_nic *nic)
 		cancel_delayed_work_sync(&h->work);
 		kapi_hold_end(h);
 	}
-	flush_workqueue(kapi_hold_wq);
+	flush_workqueue(kapi_wq);
 }
 
 /* Part of kapi_init(). */
 int __init kapi_mem_init(void)
 {
-	kapi_hold_wq = alloc_workqueue("kgni_hold", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
-	return kapi_hold_wq ? 0 : -ENOMEM;
+	kapi_wq = alloc_workqueue("kgni_kapi", WQ_UNBOUND | WQ_MEM_RECLAIM, 0);
+	return kapi_wq ? 0 : -ENOMEM;
 }
 
 /* Part of kapi_exit(). */
 void kapi_mem_exit(void)
 {
-	destroy_workqueue(kapi_hold_wq);
+	destroy_workqueue(kapi_wq);
 }

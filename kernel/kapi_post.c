@@ -18,7 +18,7 @@
  * struct kapi_req - a post that has events to come
  * @descr: its descriptor
  * @ep: its endpoint, referenced
- * @count: where it is counted there
+ * @count: where it is counted, there or in @ep->others
  * @pending: GNI_CQMODE_* bits of the events that gni_get_completed() has not had
  */
 struct kapi_req {
@@ -46,12 +46,50 @@ static void kapi_req_free(struct kapi_req *r)
 	kmem_cache_free(kapi_req_cache, r);
 }
 
+/* The endpoint's count for a queue that is not its own. ep->lock is held. */
+static struct kapi_count *kapi_count_of(struct gni_ep *ep, const struct gni_cq *cq)
+{
+	struct kapi_count *c, *unused = NULL;
+
+	for (c = ep->others; c; c = c->next) {
+		if (c->cq == cq)
+			return c;
+		if (!atomic_read(&c->posts))
+			unused = c;
+	}
+	if (!unused) {
+		unused = kzalloc(sizeof(*unused), GFP_ATOMIC | __GFP_NOWARN);
+		if (!unused)
+			return NULL;
+		unused->next = ep->others;
+		ep->others = unused;
+	}
+	unused->cq = cq;
+	return unused;
+}
+
+/* Count a post more. Return: where it is counted; NULL if there are as many as may be. */
+static atomic_t *kapi_req_count(struct gni_cq *cq, struct gni_ep *ep)
+{
+	int limit = kapi_req_limit(cq);
+	struct kapi_count *c;
+	bool counted;
+
+	if (cq == ep->cq)
+		return atomic_add_unless(&ep->outstanding, 1, limit) ? &ep->outstanding : NULL;
+	spin_lock_bh(&ep->lock);
+	c = kapi_count_of(ep, cq);
+	counted = c && atomic_add_unless(&c->posts, 1, limit);
+	spin_unlock_bh(&ep->lock);
+	return counted ? &c->posts : NULL;
+}
+
 static struct kapi_req *kapi_req_new(struct gni_cq *cq, struct gni_ep *ep)
 {
-	atomic_t *count = &ep->outstanding[cq != ep->cq];
+	atomic_t *count = kapi_req_count(cq, ep);
 	struct kapi_req *r;
 
-	if (!atomic_add_unless(count, 1, kapi_req_limit(cq)))
+	if (!count)
 		return NULL;
 	r = kmem_cache_zalloc(kapi_req_cache, GFP_ATOMIC | __GFP_NOWARN);
 	if (!r) {

@@ -9,12 +9,18 @@
  * the message had arrived. So there is nothing to remember: the event has the
  * endpoint's local event value in place of a transaction id.
  *
+ * Credits that could not go back, because a device stood still or the way failed
+ * too often, go back a little later: the peer may have nothing left to wake us by.
+ *
  * The peer may be a process, so nothing in a mailbox is trusted.
  */
 #include <linux/slab.h>
 
 #include "kapi.h"
 #include "core/descr.h"
+
+/* When credits are tried again to go back, jiffies. */
+#define KAPI_CREDITS_LATER	max(HZ / 50, 1)
 
 /* What of the local event value has room in an event. */
 #define KAPI_LOCAL_EVENT	GENMASK(KGNI_CQE_SMSG_TID_BITS - 1, 0)
@@ -158,18 +164,54 @@ static void kapi_smsg_return_credits(struct gni_ep *ep)
 	if (!s->credit_due)
 		return;
 	kapi_smsg_put(ep, 0, s->rx.consumed, &x);
-	if (kgni_xfer_post(ep->nic->nic, &x) || x.status == KGNI_ST_LINK)
+	if (kgni_xfer_post(ep->nic->nic, &x) || x.status == KGNI_ST_LINK) {
+		queue_delayed_work(kapi_wq, &ep->credits, KAPI_CREDITS_LATER);
 		return;
+	}
 	s->credit_due = false;
 	kgni_smsg_rx_returned(&s->rx, s->rx.consumed);
 }
 
+/**
+ * kapi_smsg_credits_work - credits are due that could not go back
+ * @work: part of their endpoint
+ *
+ * Context: process.
+ */
+void kapi_smsg_credits_work(struct work_struct *work)
+{
+	struct gni_ep *ep = container_of(to_delayed_work(work), struct gni_ep, credits);
+
+	spin_lock_bh(&ep->lock);
+	if (ep->smsg)
+		kapi_smsg_return_credits(ep);
+	spin_unlock_bh(&ep->lock);
+}
+
 /* --- sending --------------------------------------------------------------------------- */
 
-/* A queue that is full now would lose the event. */
-static bool kapi_smsg_event_room(const struct gni_ep *ep)
+/*
+ * Find room for a message's event in the endpoint's queue: if it is full the event
+ * would be lost. Other endpoints that send at the same time are reckoned with.
+ */
+static bool kapi_smsg_event_begin(const struct gni_ep *ep)
 {
-	return !ep->cq || kgni_ring_count(&ep->cq->cq->view) < ep->cq->cq->slots;
+	struct gni_cq *cq = ep->cq;
+
+	if (!cq)
+		return true;
+	/* A full barrier: whoever is not counted any more has its event in the ring. */
+	if (atomic_inc_return(&cq->sending) + kgni_ring_count(&cq->cq->view) <= cq->cq->slots)
+		return true;
+	atomic_dec(&cq->sending);
+	return false;
+}
+
+/* The event is there, or there will be none. */
+static void kapi_smsg_event_end(const struct gni_ep *ep)
+{
+	if (ep->cq)
+		atomic_dec_return_release(&ep->cq->sending);
 }
 
 static gni_return_t kapi_smsg_send_slot(struct gni_ep *ep, const struct kvec *part, u32 length,
@@ -207,9 +249,10 @@ static gni_return_t kapi_smsg_send(struct gni_ep *ep, const struct kvec *part, u
 	if (length > s->geom.maxsize)
 		return GNI_RC_ERROR_RESOURCE;
 	kapi_smsg_return_credits(ep);
-	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) <= 0 || !kapi_smsg_event_room(ep))
+	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) <= 0 || !kapi_smsg_event_begin(ep))
 		return GNI_RC_NOT_DONE;
 	rc = kapi_smsg_send_slot(ep, part, length, msg_id);
+	kapi_smsg_event_end(ep);
 	if (rc == GNI_RC_SUCCESS)
 		s->tx.sent++;
 	return rc == GNI_RC_ERROR_RESOURCE ? GNI_RC_NOT_DONE : rc;
