@@ -8,6 +8,7 @@
 
 #include <linux/interrupt.h>
 #include <linux/io.h>
+#include <linux/kmod.h>
 #include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/random.h>
@@ -20,6 +21,10 @@
 char *kct_nth;
 module_param_named(nth, kct_nth, charp, 0444);
 MODULE_PARM_DESC(nth, "only run calls while allocations of this kind fail, see kct_nth.c");
+
+bool kct_lossy;
+module_param_named(lossy, kct_lossy, bool, 0444);
+MODULE_PARM_DESC(lossy, "only send messages over ways that fail, as the kernel's fault injection has it");
 
 static unsigned int kct_number;
 static atomic_t kct_problems;
@@ -105,6 +110,27 @@ void kct_run_in(enum kct_context where, void (*fn)(void *arg), void *arg)
 	default:
 		fn(arg);
 	}
+}
+
+/* --- processes ------------------------------------------------------------------------ */
+
+bool kct_run(const char *script)
+{
+	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
+	char sh[] = "/bin/sh", c[] = "-c", copy[128];
+	char *env[2] = { path };
+	char *argv[4] = { sh, c, copy };
+
+	strscpy(copy, script, sizeof(copy));
+	return kct_eq(call_usermodehelper(argv[0], argv, env, UMH_WAIT_PROC), 0);
+}
+
+bool kct_command(const char *file, const char *line)
+{
+	char script[128];
+
+	snprintf(script, sizeof(script), "echo %s >/sys/kernel/debug/kgni/%s", line, file);
+	return kct_run(script);
 }
 
 /* --- clients -------------------------------------------------------------------------- */
@@ -340,6 +366,8 @@ static int __init kct_init(void)
 {
 	if (kct_nth)
 		kct_run_tests(kct_nth_tests);
+	else if (kct_lossy)
+		kct_run_tests(kct_lossy_tests);
 	else
 		kct_run_all();
 	pr_info("1..%u\n", kct_number);

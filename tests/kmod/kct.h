@@ -38,6 +38,11 @@ enum kct_context {
 /* Run a function there, to its end. */
 void kct_run_in(enum kct_context where, void (*fn)(void *arg), void *arg);
 
+/* Have a process run a command. */
+bool kct_run(const char *script);
+/* Have a process write a line to a file of the driver in debugfs. */
+bool kct_command(const char *file, const char *line);
+
 /* A queue, and what its handler has seen. */
 struct kct_cq {
 	gni_cq_handle_t cq;
@@ -108,8 +113,12 @@ extern const struct kct_test kct_post_tests[];
 extern const struct kct_test kct_event_tests[];
 extern const struct kct_test kct_dgram_tests[];
 extern const struct kct_test kct_smsg_tests[];
+extern const struct kct_test kct_lossy_tests[];
 extern const struct kct_test kct_error_tests[];
 extern const struct kct_test kct_nth_tests[];
+
+/* Run kct_lossy_tests only, with ways that fail. */
+extern bool kct_lossy;
 
 /* What allocations kct_nth_tests is to make fail; NULL: run the other tests. */
 extern char *kct_nth;

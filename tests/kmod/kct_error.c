@@ -2,32 +2,10 @@
 /*
  * Error events, and quiesce. What a client cannot cause is written to debugfs.
  */
-#include <linux/kmod.h>
 #include <linux/kthread.h>
 #include <linux/slab.h>
 
 #include "kct.h"
-
-/* Have a process run a command. */
-static bool run(const char *script)
-{
-	char path[] = "PATH=/usr/sbin:/usr/bin:/sbin:/bin";
-	char sh[] = "/bin/sh", c[] = "-c", copy[128];
-	char *env[2] = { path };
-	char *argv[4] = { sh, c, copy };
-
-	strscpy(copy, script, sizeof(copy));
-	return kct_eq(call_usermodehelper(argv[0], argv, env, UMH_WAIT_PROC), 0);
-}
-
-/* Have a process write a line to a file of the driver in debugfs. */
-static bool command(const char *file, const char *line)
-{
-	char script[128];
-
-	snprintf(script, sizeof(script), "echo %s >/sys/kernel/debug/kgni/%s", line, file);
-	return run(script);
-}
 
 static struct {
 	atomic_t events;
@@ -141,7 +119,7 @@ static void critical(void)
 	heard_reset();
 	kct_ok(gni_subscribe_errors(c.nic, GNI_ERRMASK_CRITICAL | GNI_ERRMASK_UNKNOWN_TRANSACTION,
 				    0, NULL, on_critical, &err));
-	if (command("inject", "1 101 1"))
+	if (kct_command("inject", "1 101 1"))
 		kct_true(wait_event_timeout(heard.wq, atomic_read(&heard.critical), KCT_SOON));
 	kct_true(heard.handle == err);
 	kct_ok(gni_release_errors(err));
@@ -240,7 +218,7 @@ static void quiesce(void)
 	rdma.local_mem_hndl = m.hndl;
 	rdma.remote_addr = m.addr + 16;
 	*(u64 *)m.at = 0x1234;
-	if (command("quiesce", "1 1")) {
+	if (kct_command("quiesce", "1 1")) {
 		kct_eq(gni_get_quiesce_status(c.nic), 1);
 		kct_eq(gni_get_quiesce_status(far.nic), 0);
 		kct_eq(gni_post_fma(ep, &fma), GNI_RC_ERROR_RESOURCE);
@@ -248,7 +226,7 @@ static void quiesce(void)
 		kct_eq(gni_cq_get_event(c.src.cq, &e), GNI_RC_NOT_DONE);
 		kct_eq(((u64 *)m.at)[1], 0);
 		kct_eq(atomic_read(&quiesced.calls), 0);
-		command("quiesce", "1 0");
+		kct_command("quiesce", "1 0");
 		kct_eq(gni_get_quiesce_status(c.nic), 0);
 		kct_eq(atomic_read(&quiesced.calls), 1);
 		kct_true(quiesced.nic == c.nic && quiesced.ms < 600000);
@@ -259,8 +237,8 @@ static void quiesce(void)
 	}
 	/* Nobody to call any more. */
 	kct_ok(gni_set_quiesce_callback(c.nic, NULL));
-	command("quiesce", "1 1");
-	command("quiesce", "1 0");
+	kct_command("quiesce", "1 1");
+	kct_command("quiesce", "1 0");
 	kct_eq(atomic_read(&quiesced.calls), 1);
 	kct_ok(gni_set_quiesce_callback(c.nic, on_quiesce_end));
 	kct_mem_exit(&m);
@@ -320,16 +298,16 @@ static void deleted(void)
 		return;
 	memset(&quiesced, 0, sizeof(quiesced));
 	kct_ok(gni_set_quiesce_callback(c.nic, on_quiesce_end));
-	command("quiesce", "2 1");
+	kct_command("quiesce", "2 1");
 	kct_eq(gni_get_quiesce_status(c.nic), 1);
-	if (run("gnictl dev del kgni1 force")) {
+	if (kct_run("gnictl dev del kgni1 force")) {
 		kct_eq(gni_get_quiesce_status(c.nic), 0);
 		kct_eq(atomic_read(&quiesced.calls), 1);
 		use_gone(&c, &far, &m);
 	}
 	kct_mem_exit(&m);
 	kct_client_exit(&c);
-	run("gnictl dev add kgni1 >/dev/null");
+	kct_run("gnictl dev add kgni1 >/dev/null");
 	if (kct_client_init(&c, 1, 1, 0))
 		kct_eq(c.pe, far.pe + 1);
 	kct_client_exit(&c);

@@ -354,6 +354,59 @@ static void refusals(void)
 }
 
 /* An endpoint has as many posts as its queue has entries; then events must be taken. */
+/* Take whatever is done next: posts to other places may overtake each other. */
+static gni_return_t next_completed(struct kct_cq *q)
+{
+	gni_post_descriptor_t *d;
+	gni_cq_entry_t e = 0;
+	gni_return_t rc = kct_next_event(q, &e);
+
+	return rc == GNI_RC_SUCCESS ? gni_get_completed(q->cq, e, &d) : rc;
+}
+
+/* An RDMA post whose event goes to a queue that is not its endpoint's. */
+static gni_return_t post_to(struct kct_cq *q, gni_ep_handle_t ep, const struct kct_mem *m,
+			    gni_post_descriptor_t *d)
+{
+	*d = descr(GNI_POST_RDMA_PUT, m, 0, m, 64, 8);
+	d->src_cq_hndl = q->cq;
+	return gni_post_rdma(ep, d);
+}
+
+/* Each queue has room for its own posts, however many another has. */
+static void limits_of_queues(void)
+{
+	gni_post_descriptor_t many[5], few[2], more;
+	struct kct_cq large, small;
+	struct kct_client c;
+	struct kct_mem m;
+	gni_ep_handle_t ep;
+	int i;
+
+	if (!kct_client_init(&c, 1, 0, 0) || !kct_mem_init(&m, &c, KCT_SLAB, 256, 0, NULL) ||
+	    !kct_cq_init(&c, &large, 8, 0) || !kct_cq_init(&c, &small, 2, 0))
+		return;
+	ep = kct_ep(&c, &c);
+	for (i = 0; i < ARRAY_SIZE(many); i++)
+		kct_ok(post_to(&large, ep, &m, &many[i]));
+	for (i = 0; i < ARRAY_SIZE(few); i++)
+		kct_ok(post_to(&small, ep, &m, &few[i]));
+	kct_eq(post_to(&small, ep, &m, &more), GNI_RC_ERROR_RESOURCE);
+	kct_ok(post_to(&large, ep, &m, &more));
+	for (i = 0; i < ARRAY_SIZE(many); i++)
+		kct_ok(next_completed(&large));
+	kct_ok(next_completed(&large));
+	kct_eq(gni_ep_unbind(ep), GNI_RC_NOT_DONE);
+	for (i = 0; i < ARRAY_SIZE(few); i++)
+		kct_ok(next_completed(&small));
+	kct_ok(gni_ep_unbind(ep));
+	kct_cq_exit(&small);
+	kct_cq_exit(&large);
+	kct_mem_exit(&m);
+	kct_ok(gni_ep_destroy(ep));
+	kct_client_exit(&c);
+}
+
 static void limits(void)
 {
 	static gni_post_descriptor_t d[KCT_ENTRIES + 1];
@@ -552,6 +605,7 @@ const struct kct_test kct_post_tests[] = {
 	{ "flags and target events", flags_and_events },
 	{ "posts refuse what cannot be, by codes that clients know", refusals },
 	{ "posts are counted until their events are taken", limits },
+	{ "queues that are not the endpoint's have limits of their own", limits_of_queues },
 	{ "two events for one post", dual_events },
 	{ "posts and polls in all contexts", contexts },
 	{ "registrations and posts while memory waits for their client", in_reclaim },

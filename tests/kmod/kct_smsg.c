@@ -350,6 +350,8 @@ static void stream(void)
 
 	if (!s.ch)
 		return;
+	/* Where the way fails: never in vain. */
+	kct_ok(gni_smsg_set_max_retrans(s.ch->a.c.nic, 4096));
 	init_completion(&s.done);
 	if (!kct_true(!IS_ERR(kthread_run(stream_send, &s, "kct_stream"))))
 		return;
@@ -364,6 +366,245 @@ static void stream(void)
 	channel_free(s.ch);
 }
 
+/* --- senders that share a queue ------------------------------------------------------------ */
+
+#define SENDERS		2
+#define EACH		20000
+#define FEW		2
+
+/*
+ * Endpoints with so many credits that nobody has to receive, and so all of them may
+ * write to one mailbox, on a queue with hardly any room.
+ */
+struct crowd {
+	struct end a;
+	struct end b;
+	struct kct_cq q;
+	atomic_t next;
+	atomic_t left;
+	atomic_t seen;
+	atomic_t lost;
+	struct completion done;
+};
+
+static void crowd_drain(struct crowd *w)
+{
+	gni_cq_entry_t event;
+	gni_return_t rc;
+
+	while ((rc = gni_cq_get_event(w->q.cq, &event)) != GNI_RC_NOT_DONE)
+		atomic_inc(rc == GNI_RC_SUCCESS ? &w->seen : &w->lost);
+}
+
+static int crowd_send(void *arg)
+{
+	struct crowd *w = arg;
+	gni_ep_handle_t ep;
+	gni_return_t rc = GNI_RC_SUCCESS;
+	u32 n;
+
+	kct_ok(gni_ep_create(w->a.c.nic, w->q.cq, &ep));
+	kct_ok(gni_ep_bind(ep, w->b.c.pe, w->b.c.inst));
+	kct_ok(gni_smsg_init(ep, &w->a.attr, &w->b.attr));
+	for (n = 0; n < EACH && rc == GNI_RC_SUCCESS; n++) {
+		while ((rc = gni_smsg_send(ep, NULL, 0, NULL, 0, n)) == GNI_RC_NOT_DONE) {
+			crowd_drain(w);
+			cond_resched();
+		}
+	}
+	kct_ok(rc);
+	kct_ok(gni_ep_destroy(ep));
+	if (atomic_dec_and_test(&w->left))
+		complete(&w->done);
+	return 0;
+}
+
+static bool crowd_end(struct end *e, u32 inst)
+{
+	unsigned int size;
+
+	e->attr.msg_type = GNI_SMSG_TYPE_MBOX;
+	e->attr.mbox_maxcredit = EACH;
+	e->attr.msg_maxsize = 8;
+	if (!kct_ok(gni_smsg_buff_size_needed(&e->attr, &size)) ||
+	    !kct_client_init(&e->c, inst, 0, 0) ||
+	    !kct_mem_init(&e->mbox, &e->c, KCT_VMALLOC, size, 0, NULL))
+		return false;
+	e->attr.msg_buffer = e->mbox.at;
+	e->attr.buff_size = size;
+	e->attr.mem_hndl = e->mbox.hndl;
+	return true;
+}
+
+static void shared_queue(void)
+{
+	struct crowd *w = kzalloc(sizeof(*w), GFP_KERNEL);
+	int i;
+
+	if (!kct_true(w) || !crowd_end(&w->a, 1) || !crowd_end(&w->b, 2) ||
+	    !kct_cq_init(&w->a.c, &w->q, FEW, 0))
+		return;
+	init_completion(&w->done);
+	atomic_set(&w->left, SENDERS);
+	for (i = 0; i < SENDERS; i++)
+		if (!kct_true(!IS_ERR(kthread_run(crowd_send, w, "kct_crowd"))))
+			return;
+	kct_true(wait_for_completion_timeout(&w->done, 5 * KCT_SOON));
+	crowd_drain(w);
+	kct_eq(atomic_read(&w->lost), 0);
+	kct_eq(atomic_read(&w->seen), SENDERS * EACH);
+	kct_cq_exit(&w->q);
+	end_exit(&w->a);
+	end_exit(&w->b);
+	kfree(w);
+}
+
+/* --- ways that fail ------------------------------------------------------------------------ */
+
+/* Send all that credits allow. */
+static void fill(struct channel *ch)
+{
+	int i;
+
+	for (i = 0; i < CREDITS; i++)
+		send_here(ch);
+}
+
+/* Receive what was sent by fill(), without a look at events. */
+static void empty(struct channel *ch)
+{
+	void *msg;
+	int i;
+
+	for (i = 0; i < CREDITS; i++) {
+		kct_ok(gni_smsg_getnext(ch->b.ep, &msg));
+		kct_true(is_message(msg, ch->received++));
+		kct_ok(gni_smsg_release(ch->b.ep));
+	}
+}
+
+/* Credits that a receiver cannot give back when it has done with the last message. */
+static void still(void)
+{
+	struct channel *ch = channel_new(1, GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT);
+	static u8 data[MAXSIZE];
+	gni_cq_entry_t event;
+
+	if (!ch)
+		return;
+	fill(ch);
+	if (kct_command("quiesce", "1 1")) {
+		empty(ch);
+		kct_eq(gni_cq_get_event(ch->a.c.dst.cq, &event), GNI_RC_NOT_DONE);
+		kct_command("quiesce", "1 0");
+	}
+	kct_ok(kct_next_event(&ch->a.c.dst, &event));
+	kct_ok(send(&ch->a, CREDITS, data));
+	channel_free(ch);
+}
+
+/* Have the next @times things that come this way be lost: puts, or the answers to them. */
+static void lose(const char *what, int times)
+{
+	char file[64], n[16];
+
+	snprintf(file, sizeof(file), "%s/times", what);
+	snprintf(n, sizeof(n), "%d", times);
+	kct_command(file, n);
+	snprintf(file, sizeof(file), "%s/probability", what);
+	kct_command(file, times ? "100" : "0");
+}
+
+/* What becomes of a message whose put, or answer, is lost @times times; @arrives: once. */
+static void lose_one(gni_smsg_type_t type, const char *what, int times, gni_return_t want,
+		     bool arrives)
+{
+	struct channel *ch = channel_new(1, type);
+	static u8 data[MAXSIZE];
+	gni_cq_entry_t event = 0;
+	void *msg;
+
+	if (!ch)
+		return;
+	kct_ok(gni_smsg_set_max_retrans(ch->a.c.nic, 3));
+	lose(what, times);
+	kct_ok(send(&ch->a, 7, data));
+	lose(what, 0);
+	kct_eq(gni_cq_get_event(ch->a.c.src.cq, &event), want);
+	kct_eq(GNI_CQ_GET_MSG_ID(event), 7 | 0xabc00000);
+	kct_eq(GNI_CQ_STATUS_OK(event), want == GNI_RC_SUCCESS);
+	kct_eq(gni_cq_get_event(ch->a.c.src.cq, &event), GNI_RC_NOT_DONE);
+	if (arrives) {
+		kct_ok(gni_cq_get_event(ch->b.c.dst.cq, &event));
+		kct_ok(gni_smsg_getnext(ch->b.ep, &msg));
+		kct_true(is_message(msg, 7));
+		kct_ok(gni_smsg_release(ch->b.ep));
+	}
+	kct_eq(gni_cq_get_event(ch->b.c.dst.cq, &event), GNI_RC_NOT_DONE);
+	kct_eq(gni_smsg_getnext(ch->b.ep, &msg), GNI_RC_NOT_DONE);
+	channel_free(ch);
+}
+
+static void sent_again(void)
+{
+	lose_one(GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT, "fail_link", 3, GNI_RC_SUCCESS, true);
+	lose_one(GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT, "fail_link_ack", 3, GNI_RC_SUCCESS, true);
+}
+
+static void given_up(void)
+{
+	lose_one(GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT, "fail_link", 4, GNI_RC_TRANSACTION_ERROR,
+		 false);
+	lose_one(GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT, "fail_link_ack", 4, GNI_RC_TRANSACTION_ERROR,
+		 true);
+}
+
+static void not_sent_again(void)
+{
+	lose_one(GNI_SMSG_TYPE_MBOX, "fail_link", 1, GNI_RC_TRANSACTION_ERROR, false);
+	lose_one(GNI_SMSG_TYPE_MBOX, "fail_link_ack", 1, GNI_RC_TRANSACTION_ERROR, true);
+}
+
+/* The credits' way fails more often than it is tried. */
+static void lost_credits(void)
+{
+	struct channel *ch = channel_new(1, GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT);
+	gni_cq_entry_t event;
+
+	if (!ch)
+		return;
+	kct_ok(gni_smsg_set_max_retrans(ch->b.c.nic, 0));
+	fill(ch);
+	lose("fail_link", -1);
+	empty(ch);
+	kct_eq(gni_cq_get_event(ch->a.c.dst.cq, &event), GNI_RC_NOT_DONE);
+	lose("fail_link", 0);
+	kct_ok(kct_next_event(&ch->a.c.dst, &event));
+	fill(ch);
+	channel_free(ch);
+}
+
+/* Of all that goes either way three in ten are lost. */
+static void lossy_stream(void)
+{
+	kct_command("fail_link/times", "-1");
+	kct_command("fail_link_ack/times", "-1");
+	kct_command("fail_link/probability", "30");
+	kct_command("fail_link_ack/probability", "30");
+	stream();
+	kct_command("fail_link/probability", "0");
+	kct_command("fail_link_ack/probability", "0");
+}
+
+const struct kct_test kct_lossy_tests[] = {
+	{ "messages that are lost, or their answers, are sent again and arrive once", sent_again },
+	{ "a message that is lost too often is given up", given_up },
+	{ "a message that is not to be sent again is not", not_sent_again },
+	{ "credits that are lost come later", lost_credits },
+	{ "a stream of messages where three in ten are lost", lossy_stream },
+	{ }
+};
+
 const struct kct_test kct_smsg_tests[] = {
 	{ "messages go in all contexts", contexts },
 	{ "messages to oneself", to_itself },
@@ -372,5 +613,7 @@ const struct kct_test kct_smsg_tests[] = {
 	{ "messages refuse what cannot be, by codes that clients know", refusals },
 	{ "a damaged mailbox", damaged },
 	{ "a stream of messages, by events", stream },
+	{ "senders that share a queue lose no event", shared_queue },
+	{ "credits that had to wait for the end of a quiesce", still },
 	{ }
 };

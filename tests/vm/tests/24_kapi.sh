@@ -83,6 +83,16 @@ else
 	skip "calls whose nth allocation fails" "needs a kernel with fault injection"
 fi
 
+if [ -d /sys/kernel/debug/kgni/fail_link ]; then
+	mark="ways fail $RANDOM"
+	echo "<6>$mark" >/dev/kmsg
+	succeeds "it loads for ways that fail" insmod "$dir/kgni_client_test.ko" lossy=1
+	convert < <(log_since "$mark" kgni_client_test)
+	succeeds "and unloads" rmmod kgni_client_test
+else
+	skip "messages are sent again" "needs a kernel with fault injection"
+fi
+
 # Processes talk to kernel clients, on their NIC and from another, if they may.
 for device in 0 1; do
 	succeeds "kgni_serve_test.ko loads" insmod "$dir/kgni_serve_test.ko"
