@@ -303,7 +303,9 @@ struct gnip_cmd {
  * @backlog: frames from there that are not done with
  * @cmd_lock: guards @cmds
  * @cmds: commands
- * @tx_cq: queue of source events
+ * @tx_cq: queue of source events of messages and FMA, which are there when the post
+ *	returns, so that nobody has to be told
+ * @bte_cq: queue of source events of block transfers
  * @rx_cq: queue of remote events
  * @ready: channels that may have messages
  * @sending: those for which it is worth a try to send
@@ -325,6 +327,7 @@ struct gnip_queue {
 	spinlock_t cmd_lock;	/* cmds */
 	struct list_head cmds;
 	gni_cq_handle_t tx_cq;
+	gni_cq_handle_t bte_cq;
 	gni_cq_handle_t rx_cq;
 	struct list_head ready;
 	struct list_head sending;

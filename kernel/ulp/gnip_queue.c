@@ -270,14 +270,14 @@ static void gnip_tx_message_over(struct gnip_queue *q, gni_cq_entry_t event, boo
 	gnip_chan_over(chan);
 }
 
-static void gnip_tx_post_over(struct gnip_queue *q, gni_cq_entry_t event)
+static void gnip_tx_post_over(struct gnip_queue *q, gni_cq_handle_t cq, gni_cq_entry_t event)
 {
 	gni_post_descriptor_t *d;
 	struct gnip_chan *chan;
 	struct gnip_post *post;
 	gni_return_t rc;
 
-	rc = gni_get_completed(q->tx_cq, event, &d);
+	rc = gni_get_completed(cq, event, &d);
 	if (rc == GNI_RC_DESCRIPTOR_ERROR || rc == GNI_RC_INVALID_PARAM)
 		return;
 	post = container_of(d, struct gnip_post, d);
@@ -288,13 +288,13 @@ static void gnip_tx_post_over(struct gnip_queue *q, gni_cq_entry_t event)
 	gnip_chan_over(chan);
 }
 
-static bool gnip_tx_events(struct gnip_queue *q)
+static bool gnip_tx_events(struct gnip_queue *q, gni_cq_handle_t cq)
 {
 	gni_cq_entry_t event;
 	bool any = false;
 	gni_return_t rc;
 
-	while ((rc = gni_cq_get_event(q->tx_cq, &event)) != GNI_RC_NOT_DONE) {
+	while ((rc = gni_cq_get_event(cq, &event)) != GNI_RC_NOT_DONE) {
 		if (rc != GNI_RC_SUCCESS && rc != GNI_RC_TRANSACTION_ERROR) {
 			netdev_err(q->gd->dev, "queue of source events: error %d\n", rc);
 			break;
@@ -303,7 +303,7 @@ static bool gnip_tx_events(struct gnip_queue *q)
 		if (gni_cq_get_type(event) == GNI_CQ_EVENT_TYPE_SMSG)
 			gnip_tx_message_over(q, event, rc == GNI_RC_SUCCESS);
 		else
-			gnip_tx_post_over(q, event);
+			gnip_tx_post_over(q, cq, event);
 	}
 	return any;
 }
@@ -385,7 +385,8 @@ static bool gnip_queue_work(struct gnip_queue *q)
 	bool any;
 
 	gnip_run_commands(q);
-	any = gnip_tx_events(q);
+	any = gnip_tx_events(q, q->bte_cq);
+	any |= gnip_tx_events(q, q->tx_cq);
 	any |= gnip_rx_events(q);
 	any |= gnip_take_frames(q);
 	any |= gnip_send_all(q);
@@ -419,10 +420,14 @@ static int gnip_queue_cqs(struct gnip_queue *q)
 	gni_nic_handle_t nic = q->gd->nic;
 	u64 data = (uintptr_t)q;
 
-	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_event, data, &q->tx_cq) != GNI_RC_SUCCESS)
+	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, NULL, 0, &q->tx_cq) != GNI_RC_SUCCESS)
 		return -ENOBUFS;
+	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_event, data, &q->bte_cq) != GNI_RC_SUCCESS)
+		goto destroy_tx;
 	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_event, data, &q->rx_cq) == GNI_RC_SUCCESS)
 		return 0;
+	gni_cq_destroy(q->bte_cq);
+destroy_tx:
 	gni_cq_destroy(q->tx_cq);
 	return -ENOBUFS;
 }
@@ -474,6 +479,7 @@ void gnip_queue_close(struct gnip_queue *q)
 	napi_disable(&q->napi);
 	del_timer_sync(&q->timer);
 	gni_cq_destroy(q->rx_cq);
+	gni_cq_destroy(q->bte_cq);
 	gni_cq_destroy(q->tx_cq);
 	netif_napi_del(&q->napi);
 	while ((skb = skb_dequeue(&q->txq)))

@@ -94,6 +94,7 @@ static void gnip_txe_add(struct gnip_txe *txe, void *addr, unsigned int length)
 	post->d.cq_mode = GNI_CQMODE_GLOBAL_EVENT;
 	post->d.dlvr_mode = GNI_DLVMODE_PERFORMANCE;
 	post->d.rdma_mode = txe->fma ? 0 : GNI_RDMAMODE_PHYS_ADDR;
+	post->d.src_cq_hndl = txe->chan->q->bte_cq;
 	post->d.local_addr = txe->fma ? (uintptr_t)addr : virt_to_phys(addr);
 	post->d.remote_addr = (u64)txe->buf * GNIP_BUF_SIZE + txe->body;
 	post->d.remote_mem_hndl = txe->chan->remote_pool;
