@@ -33,6 +33,8 @@
 #define GNIP_VERSION		1
 /* The instance id of every interface; one domain has one of them on a device. */
 #define GNIP_INST_ID		GNIP_MAGIC
+/* One that nobody has. */
+#define GNIP_INST_NOBODY	(GNIP_MAGIC + 1)
 
 #define GNIP_QUEUES_MAX		4
 /* Messages on their way in a channel, and bytes of one, header included. */
@@ -400,7 +402,8 @@ enum gnip_peer_state {
  * @retry: not wanted before then, jiffies
  * @pending: frames for it until there is a connection
  * @session: the session, for the interface's work only
- * @known: gets frames for all even if it has not spoken yet
+ * @known: the last gd->known for which it gets frames for all even if it has not
+ *	spoken yet
  * @gone: while it is being freed
  */
 struct gnip_peer {
@@ -414,7 +417,7 @@ struct gnip_peer {
 	unsigned long retry;
 	struct sk_buff_head pending;
 	struct gnip_session *session;
-	bool known;
+	unsigned int known;
 	struct list_head gone;
 };
 
@@ -426,6 +429,7 @@ struct gnip_peer {
  * @pe: its PE address
  * @cdm: communication domain
  * @nic: its NIC
+ * @life: endpoint of a datagram that nobody answers: it ends when the device is deleted
  * @up: the interface is
  * @max_queues: queues that there are
  * @nqueues: those that are used
@@ -450,6 +454,7 @@ struct gnip_dev {
 	u32 pe;
 	gni_cdm_handle_t cdm;
 	gni_nic_handle_t nic;
+	gni_ep_handle_t life;
 	bool up;
 	unsigned int max_queues;
 	unsigned int nqueues;
@@ -532,6 +537,13 @@ unsigned int gnip_pool_returns(struct gnip_pool *pool, __le16 *list, unsigned in
 void gnip_pool_returned(struct gnip_pool *pool, unsigned int count);
 
 /* gnip_peer.c */
+static inline bool gnip_peer_known(const struct gnip_dev *gd, const struct gnip_peer *peer)
+{
+	unsigned int known = READ_ONCE(peer->known);
+
+	return known && known >= READ_ONCE(gd->known);
+}
+
 struct gnip_peer *gnip_peer_get(struct gnip_dev *gd, u32 pe);
 void gnip_peer_hold(struct gnip_queue *q, u32 pe, struct sk_buff *skb);
 void gnip_peer_set(struct gnip_peer *peer, enum gnip_peer_state state, unsigned long delay);

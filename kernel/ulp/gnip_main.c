@@ -3,12 +3,15 @@
  * gnip: a network interface over GNI, one for each GNI device. See gnip.h, and
  * Documentation/gnip.rst for how to use it.
  */
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 
 #include "gnip.h"
 
 #define GNIP_DEVICES_MAX	64
 #define GNIP_RANGES_MAX		64
+#define GNIP_SCAN_MAX		3600
 /* What the interfaces of Cray's systems had. */
 #define GNIP_MTU_DEFAULT	16000
 
@@ -32,10 +35,18 @@ unsigned int gnip_fma_max = 16384;
 module_param_named(fma_max, gnip_fma_max, uint, 0644);
 MODULE_PARM_DESC(fma_max, "bytes of a frame that are put by FMA at most, more by block transfer (16384)");
 
+static unsigned int gnip_scan = 2;
+module_param_named(scan, gnip_scan, uint, 0444);
+MODULE_PARM_DESC(scan, "seconds between looks for devices that came or went; 0: only those there are now (2)");
+
 static char *gnip_ranges[GNIP_RANGES_MAX];
 static unsigned int gnip_nranges;
 module_param_array_named(peers, gnip_ranges, charp, &gnip_nranges, 0444);
 MODULE_PARM_DESC(peers, "PE addresses of other nodes' devices that get broadcasts from the start: PE or FIRST-LAST, ...");
+
+/* Makes and removes interfaces; nothing else does once the module is loaded. */
+static void gnip_scan_work(struct work_struct *work);
+static DECLARE_DELAYED_WORK(gnip_scanner, gnip_scan_work);
 
 static DEFINE_MUTEX(gnip_lock);		/* what follows */
 static LIST_HEAD(gnip_devs);		/* read under RCU too */
@@ -82,7 +93,7 @@ static int gnip_range(const char *text, u32 *first, u32 *last)
 	return n == 1 && !kstrtou32(text, 10, first) ? 0 : -EINVAL;
 }
 
-static void gnip_known_peer(struct gnip_dev *gd, u32 pe, bool known)
+static void gnip_known_peer(struct gnip_dev *gd, u32 pe)
 {
 	struct gnip_peer *peer;
 
@@ -90,7 +101,7 @@ static void gnip_known_peer(struct gnip_dev *gd, u32 pe, bool known)
 		return;
 	peer = gnip_peer_get(gd, pe);
 	if (peer)
-		WRITE_ONCE(peer->known, known);
+		WRITE_ONCE(peer->known, gnip_change);
 }
 
 /**
@@ -111,14 +122,16 @@ void gnip_known_peers(struct gnip_dev *gd)
 	mutex_lock(&gnip_lock);
 	if (gd->known == gnip_change)
 		goto unlock;
-	gd->known = gnip_change;
 	list_for_each_entry(other, &gnip_devs, node)
-		gnip_known_peer(gd, other->pe, other->up);
+		if (READ_ONCE(other->up))
+			gnip_known_peer(gd, other->pe);
 	for (i = 0; i < gnip_nranges; i++) {
 		gnip_range(gnip_ranges[i], &first, &last);
 		for (pe = first; pe - first <= last - first; pe++)
-			gnip_known_peer(gd, pe, true);
+			gnip_known_peer(gd, pe);
 	}
+	/* From here on those that went are unknown. */
+	WRITE_ONCE(gd->known, gnip_change);
 unlock:
 	mutex_unlock(&gnip_lock);
 }
@@ -230,7 +243,6 @@ static void gnip_setup(struct gnip_dev *gd)
 	struct net_device *dev = gd->dev;
 	u8 mac[ETH_ALEN];
 
-	strscpy(dev->name, "gnip%d", IFNAMSIZ);
 	dev->netdev_ops = &gnip_netdev_ops;
 	dev->ethtool_ops = &gnip_ethtool_ops;
 	dev->hw_features = GNIP_FEATURES;
@@ -262,19 +274,27 @@ static void gnip_quiesced(gni_nic_handle_t nic, u64 msecs)
 	rcu_read_unlock();
 }
 
-static int gnip_attach(struct gnip_dev *gd)
+/* A datagram to nobody. Its id is none that gd->next_dgram gives. */
+static int gnip_post_life(struct gnip_dev *gd)
 {
-	gni_return_t rc;
+	if (gni_ep_create(gd->nic, NULL, &gd->life) != GNI_RC_SUCCESS ||
+	    gni_ep_bind(gd->life, gd->pe, GNIP_INST_NOBODY) != GNI_RC_SUCCESS ||
+	    gni_ep_postdata_w_id(gd->life, NULL, 0, NULL, 0, 0) != GNI_RC_SUCCESS)
+		return -ENOBUFS;
+	return 0;
+}
 
-	rc = gni_cdm_create(GNIP_INST_ID, gnip_ptag, gnip_cookie, 0, &gd->cdm);
+/* Return: 0; -ENODEV if there is no such device; -errno. */
+static int gnip_attach(u32 device_id, gni_cdm_handle_t *cdm, gni_nic_handle_t *nic, u32 *pe)
+{
+	gni_return_t rc = gni_cdm_create(GNIP_INST_ID, gnip_ptag, gnip_cookie, 0, cdm);
+
 	if (rc != GNI_RC_SUCCESS)
 		return rc == GNI_RC_INVALID_PARAM ? -EINVAL : -ENOMEM;
-	rc = gni_cdm_attach(gd->cdm, gd->device_id, &gd->pe, &gd->nic);
-	if (rc == GNI_RC_SUCCESS) {
-		gni_set_quiesce_callback(gd->nic, gnip_quiesced);
+	rc = gni_cdm_attach(*cdm, device_id, pe, nic);
+	if (rc == GNI_RC_SUCCESS)
 		return 0;
-	}
-	gni_cdm_destroy(gd->cdm);
+	gni_cdm_destroy(*cdm);
 	switch (rc) {
 	case GNI_RC_NO_MATCH:
 		return -ENODEV;
@@ -308,7 +328,7 @@ static int gnip_init_dev(struct gnip_dev *gd)
 		err = -ENOMEM;
 		goto free;
 	}
-	err = gnip_attach(gd);
+	err = gnip_post_life(gd);
 	if (err)
 		goto destroy;
 	return 0;
@@ -334,44 +354,130 @@ static void gnip_exit_dev(struct gnip_dev *gd)
 	free_netdev(gd->dev);
 }
 
-static int gnip_create(u32 device_id)
+/* It is called after its device, unless that name is taken. */
+static int gnip_register(struct gnip_dev *gd)
+{
+	int err;
+
+	snprintf(gd->dev->name, IFNAMSIZ, "gnip%u", gd->device_id);
+	err = register_netdev(gd->dev);
+	if (err != -EEXIST)
+		return err;
+	strscpy(gd->dev->name, "gnip%d", IFNAMSIZ);
+	return register_netdev(gd->dev);
+}
+
+/* Make the interface of a device that @cdm, which has no other, is attached to. */
+static int gnip_create_dev(u32 device_id, gni_cdm_handle_t cdm, gni_nic_handle_t nic, u32 pe)
 {
 	struct net_device *dev;
 	struct gnip_dev *gd;
-	int err;
+	int err = -ENOMEM;
 
 	dev = alloc_etherdev_mqs(sizeof(*gd), gnip_queues, gnip_queues);
 	if (!dev)
-		return -ENOMEM;
+		goto destroy;
 	gd = netdev_priv(dev);
 	gd->dev = dev;
 	gd->device_id = device_id;
+	gd->pe = pe;
+	gd->cdm = cdm;
+	gd->nic = nic;
 	gd->max_queues = gnip_queues;
 	gd->nqueues = gnip_queues;
 	err = gnip_init_dev(gd);
-	if (err) {
-		free_netdev(dev);
-		return err;
-	}
+	if (err)
+		goto free;
 	gnip_setup(gd);
 	mutex_lock(&gnip_lock);
 	list_add_tail_rcu(&gd->node, &gnip_devs);
 	mutex_unlock(&gnip_lock);
-	err = register_netdev(dev);
+	gni_set_quiesce_callback(nic, gnip_quiesced);
+	err = gnip_register(gd);
 	if (err)
 		gnip_exit_dev(gd);
 	return err;
+
+free:
+	free_netdev(dev);
+destroy:
+	gni_cdm_destroy(cdm);
+	return err;
+}
+
+/* Return: 0; -ENODEV if there is no such device; -errno. */
+static int gnip_create(u32 device_id)
+{
+	gni_cdm_handle_t cdm;
+	gni_nic_handle_t nic;
+	u32 pe;
+	int err = gnip_attach(device_id, &cdm, &nic, &pe);
+
+	return err ? err : gnip_create_dev(device_id, cdm, nic, pe);
+}
+
+static void gnip_destroy(struct gnip_dev *gd)
+{
+	unregister_netdev(gd->dev);
+	gnip_exit_dev(gd);
 }
 
 static void gnip_destroy_all(void)
 {
 	struct gnip_dev *gd, *next;
 
-	/* Only this function removes any. */
-	list_for_each_entry_safe(gd, next, &gnip_devs, node) {
-		unregister_netdev(gd->dev);
-		gnip_exit_dev(gd);
+	list_for_each_entry_safe(gd, next, &gnip_devs, node)
+		gnip_destroy(gd);
+}
+
+/* --- devices that come and go ------------------------------------------------------ */
+
+static bool gnip_is_there(struct gnip_dev *gd)
+{
+	gni_post_state_t state;
+	u32 pe, id;
+
+	return gni_ep_postdata_test_by_id(gd->life, 0, &state, &pe, &id) == GNI_RC_SUCCESS &&
+	       state == GNI_POST_PENDING;
+}
+
+static struct gnip_dev *gnip_find(u32 device_id)
+{
+	struct gnip_dev *gd;
+
+	list_for_each_entry(gd, &gnip_devs, node)
+		if (gd->device_id == device_id)
+			return gd;
+	return NULL;
+}
+
+/* Return: 0 if each device has an interface now; -errno; -ENODEV if there is none. */
+static int gnip_look(void)
+{
+	struct gnip_dev *gd;
+	int err, rc = 0;
+	u32 id;
+
+	for (id = 0; id < GNIP_DEVICES_MAX; id++) {
+		gd = gnip_find(id);
+		if (gd && gnip_is_there(gd))
+			continue;
+		if (gd)
+			gnip_destroy(gd);
+		err = gnip_create(id);
+		if (err && err != -ENODEV)
+			rc = err;
 	}
+	return rc ? rc : list_empty(&gnip_devs) ? -ENODEV : 0;
+}
+
+static void gnip_scan_work(struct work_struct *work)
+{
+	int err = gnip_look();
+
+	if (err && err != -ENODEV)
+		pr_warn_once("no interface for a device: error %d\n", err);
+	schedule_delayed_work(&gnip_scanner, gnip_scan * HZ);
 }
 
 static int __init gnip_check_params(void)
@@ -380,7 +486,8 @@ static int __init gnip_check_params(void)
 	unsigned int i;
 
 	if (!gnip_queues || gnip_queues > GNIP_QUEUES_MAX || gnip_buffers < 4 ||
-	    gnip_buffers > GNIP_BUFS_MAX || !gnip_ptag || gnip_ptag > GNI_PTAG_MAX)
+	    gnip_buffers > GNIP_BUFS_MAX || !gnip_ptag || gnip_ptag > GNI_PTAG_MAX ||
+	    gnip_scan > GNIP_SCAN_MAX)
 		return -EINVAL;
 	for (i = 0; i < gnip_nranges; i++)
 		if (gnip_range(gnip_ranges[i], &first, &last))
@@ -391,21 +498,21 @@ static int __init gnip_check_params(void)
 static int __init gnip_init(void)
 {
 	int err = gnip_check_params();
-	u32 id;
 
-	for (id = 0; id < GNIP_DEVICES_MAX && !err; id++)
-		err = gnip_create(id);
-	/* The devices are numbered without gaps. */
-	if (err == -ENODEV && id > 1)
-		err = 0;
+	if (err)
+		return err;
+	err = gnip_look();
 	if (err)
 		gnip_destroy_all();
+	else if (gnip_scan)
+		schedule_delayed_work(&gnip_scanner, gnip_scan * HZ);
 	return err;
 }
 module_init(gnip_init);
 
 static void __exit gnip_exit(void)
 {
+	cancel_delayed_work_sync(&gnip_scanner);
 	gnip_destroy_all();
 }
 module_exit(gnip_exit);

@@ -199,9 +199,9 @@ static void gnip_peers_free_list(struct gnip_dev *gd, struct list_head *gone)
 	}
 }
 
-static bool gnip_peer_expired(const struct gnip_peer *peer)
+static bool gnip_peer_expired(const struct gnip_dev *gd, const struct gnip_peer *peer)
 {
-	return READ_ONCE(peer->state) == GNIP_DOWN && !peer->known &&
+	return READ_ONCE(peer->state) == GNIP_DOWN && !gnip_peer_known(gd, peer) &&
 	       time_after(jiffies, READ_ONCE(peer->since) + GNIP_EXPIRE);
 }
 
@@ -214,7 +214,7 @@ static void gnip_peers_remove(struct gnip_dev *gd, bool all)
 
 	spin_lock_bh(&gd->peers_lock);
 	hash_for_each_safe(gd->peers, bucket, next, peer, node) {
-		if (!all && !gnip_peer_expired(peer))
+		if (!all && !gnip_peer_expired(gd, peer))
 			continue;
 		hash_del_rcu(&peer->node);
 		gd->npeers--;

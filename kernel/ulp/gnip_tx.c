@@ -486,7 +486,7 @@ static void gnip_tx_flood(struct gnip_queue *q, struct sk_buff *skb)
 
 	rcu_read_lock();
 	hash_for_each_rcu(q->gd->peers, bucket, peer, node) {
-		if (!READ_ONCE(peer->known) && READ_ONCE(peer->state) != GNIP_UP)
+		if (!gnip_peer_known(q->gd, peer) && READ_ONCE(peer->state) != GNIP_UP)
 			continue;
 		copy = skb_clone(skb, GFP_ATOMIC | __GFP_NOWARN);
 		if (!copy) {

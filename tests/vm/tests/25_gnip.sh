@@ -361,6 +361,57 @@ test_memory()
 		test $(($(stat a rx_no_memory) + $(stat b rx_no_memory))) -gt "$before"
 }
 
+# there DEVICE, gone DEVICE: in the first namespace.
+# shellcheck disable=SC2317	# wait_for calls them
+there()
+{
+	[ -e "/sys/class/net/$1" ]
+}
+
+# shellcheck disable=SC2317
+gone()
+{
+	! there "$1"
+}
+
+# By the interface of a third device, which is in no namespace of its own.
+# shellcheck disable=SC2317	# wait_for calls it
+reaches_by_third()
+{
+	ping -q -c 1 -W 1 -I gnip2 10.0.0.2
+}
+
+test_devices()
+{
+	local round
+
+	for round in first second; do
+		succeeds "a device is made for the $round time" gnictl dev add kgni2
+		succeeds "its interface appears" wait_for there gnip2
+		$ip addr add 10.0.0.3/24 dev gnip2 && $ip link set gnip2 up
+		succeeds "and reaches others" wait_for reaches_by_third
+		succeeds "the device is deleted" gnictl dev del kgni2 force
+		succeeds "its interface goes" wait_for gone gnip2
+	done
+	# Between two looks.
+	succeeds "a device is made" gnictl dev add kgni2
+	wait_for there gnip2
+	round=$(cat /sys/class/net/gnip2/ifindex)
+	gnictl dev del kgni2 force && gnictl dev add kgni2 >/dev/null
+	succeeds "one that was replaced has another interface" wait_for replaced "$round"
+	stream 5000000
+	stream_ends "which the others do not notice"
+	gnictl dev del kgni2 force
+	wait_for gone gnip2
+}
+
+# replaced INDEX: interface gnip2 is not the one that had it.
+# shellcheck disable=SC2317	# wait_for calls it
+replaced()
+{
+	there gnip2 && [ "$(cat /sys/class/net/gnip2/ifindex)" != "$1" ]
+}
+
 test_removal()
 {
 	stream 100000000
@@ -379,7 +430,7 @@ test_parameters()
 	local parameter
 
 	rmmod gnip
-	for parameter in queues=0 queues=5 buffers=3 buffers=257 ptag=0 ptag=255 peers=x \
+	for parameter in queues=0 queues=5 buffers=3 buffers=257 ptag=0 ptag=255 peers=x scan=3601 \
 		peers=5-4 peers=1-2x; do
 		fails "$parameter is refused" insmod "$ko" $parameter
 	done
@@ -414,6 +465,7 @@ test_queues
 test_quiesce
 test_link
 test_memory
+test_devices
 test_removal
 test_parameters
 $ip netns del a
