@@ -1771,9 +1771,10 @@ typedef struct gni_version_info {
  * DOC: Balanced injection
  *
  * Flags of GNI_SetBIConfig(): apply the values now, or when the network next
- * throttles; go back to the system's settings, whatever the values; the values
- * are numbers of outstanding requests (GNI_BI_INJECT_BW_ORB_MIN to _MAX) and
- * not percent of the bandwidth (GNI_BI_INJECT_BW_MIN to _MAX).
+ * throttles; go back to the system's settings, whatever the values, both of
+ * them if neither of the first two is given; the values are numbers of
+ * outstanding requests (GNI_BI_INJECT_BW_ORB_MIN to _MAX) and not percent of
+ * the bandwidth (GNI_BI_INJECT_BW_MIN to _MAX). A value of 0 is no limit.
  *
  * Interface: 000, lines 3976-3986.
  */
@@ -3683,7 +3684,8 @@ gni_return_t GNI_CeDestroy(gni_ce_handle_t ce_hndl);
  * Context: any thread; does not wait; needs CAP_SYS_ADMIN.
  * Return:
  * * %GNI_RC_SUCCESS - on its way; GNI_BISyncWait() tells when it is in force
- * * %GNI_RC_INVALID_PARAM - no such device, or a value is out of range
+ * * %GNI_RC_INVALID_PARAM - no such device, a value that counts is out of range,
+ *   or @modes has other bits or none that changes anything
  * * %GNI_RC_PERMISSION_ERROR - the caller is not privileged
  */
 gni_return_t GNI_SetBIConfig(uint32_t device_id, uint16_t bw, uint16_t aot_bw, uint16_t modes);

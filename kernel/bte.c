@@ -12,7 +12,8 @@
  * if it had a fence: that costs less than to wake a worker.
  *
  * While the job is suspended none starts, and while a device stands still, its
- * channels do: quiesce.c.
+ * channels do: quiesce.c. They stand still for a while where the device has moved
+ * its share: bi.c.
  *
  * kgni_bte.lock guards queues and counts; requests run outside it. Kernel clients
  * post in softirq context.
@@ -119,7 +120,7 @@ static enum kgni_cqe_status kgni_bte_chunk(struct kgni_xfer *x, u64 done, size_t
  * Return: bytes moved in all; the whole length if nothing is left to do.
  */
 static u64 kgni_bte_run(struct kgni_xfer *x, u64 done, u64 limit,
-			bool (*begin)(const struct kgni_xfer *x))
+			bool (*begin)(struct kgni_xfer *x))
 {
 	u64 length = x->arg.length;
 	u64 end = min(length, done + limit);
@@ -130,7 +131,7 @@ static u64 kgni_bte_run(struct kgni_xfer *x, u64 done, u64 limit,
 		if (!begin(x))
 			break;
 		x->status = kgni_bte_chunk(x, done, n);
-		kgni_flow_end();
+		kgni_flow_end(x);
 		done += n;
 		if (READ_ONCE(x->nic->bte.dying))
 			x->status = KGNI_ST_ABORTED;
@@ -177,8 +178,32 @@ static void kgni_bte_finish(struct kgni_nic *nic, struct kgni_bte_req *req)
 }
 
 /*
+ * A channel has to stand still: until kgni_bte_kick(), or for a time that is known.
+ * Return: true if that is over.
+ */
+static bool kgni_bte_pause(struct kgni_bte_chan *chan, const struct kgni_xfer *x)
+{
+	u64 until;
+
+	if (!kgni_flows(x))
+		return false;
+	until = kgni_bi_until(chan->nic->dev);
+	if (until)
+		hrtimer_start(&chan->timer, ns_to_ktime(until), HRTIMER_MODE_ABS_SOFT);
+	return !until;
+}
+
+static enum hrtimer_restart kgni_bte_resume(struct hrtimer *timer)
+{
+	struct kgni_bte_chan *chan = container_of(timer, struct kgni_bte_chan, timer);
+
+	queue_work(kgni_bte_wq, &chan->work);
+	return HRTIMER_NORESTART;
+}
+
+/*
  * Work on a channel for one slice. Return: true if there is more to do; false also
- * where it has to stand still, until kgni_bte_kick().
+ * where it has to stand still.
  */
 static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 {
@@ -194,7 +219,7 @@ static bool kgni_bte_slice(struct kgni_bte_chan *chan)
 		before = req->done;
 		req->done = kgni_bte_run(&req->xfer, before, left, kgni_flow_try);
 		if (req->done < req->xfer.arg.length && req->done < before + left)
-			return false;
+			return kgni_bte_pause(chan, &req->xfer);
 		if (req->done < req->xfer.arg.length) {
 			left = 0;
 			continue;
@@ -248,7 +273,7 @@ static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
 	if (kgni_bte_run(x, 0, KGNI_CHUNK, kgni_flow_begin) < x->arg.length)
 		x->status = KGNI_ST_ABORTED;
 	if (x->kernel)
-		kgni_flow_end();
+		kgni_flow_end(x);
 	kgni_xfer_finish(x, KGNI_CQE_BTE);
 	kgni_xfer_release(x);
 	kgni_bte_done(nic, true);
@@ -333,6 +358,8 @@ void kgni_bte_attach(struct kgni_nic *nic)
 		bte->chan[i].nic = nic;
 		INIT_LIST_HEAD(&bte->chan[i].queue);
 		INIT_WORK(&bte->chan[i].work, kgni_bte_work);
+		hrtimer_init(&bte->chan[i].timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_SOFT);
+		bte->chan[i].timer.function = kgni_bte_resume;
 	}
 }
 
@@ -347,8 +374,12 @@ void kgni_bte_release(struct kgni_nic *nic)
 	spin_lock_bh(&bte->lock);
 	WRITE_ONCE(bte->dying, true);
 	spin_unlock_bh(&bte->lock);
-	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
+	for (i = 0; i < KGNI_BTE_CHANNELS; i++) {
+		/* Each may have begun the other; none does so once more. */
 		cancel_work_sync(&bte->chan[i].work);
+		hrtimer_cancel(&bte->chan[i].timer);
+		cancel_work_sync(&bte->chan[i].work);
+	}
 	list_splice_init(&bte->pending, &dropped);
 	for (i = 0; i < KGNI_BTE_CHANNELS; i++)
 		list_splice_tail_init(&bte->chan[i].queue, &dropped);

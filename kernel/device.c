@@ -336,6 +336,24 @@ static long kgni_do_job_suspend(struct kgni_file *f, void *arg)
 	return kgni_suspend_ioctl(f->dev, arg);
 }
 
+static long kgni_do_bi_set(struct kgni_file *f, void *arg)
+{
+	return kgni_bi_ioctl(f->dev, arg);
+}
+
+static long kgni_do_bi_get(struct kgni_file *f, void *arg)
+{
+	kgni_bi_get(f->dev, arg);
+	return GNI_RC_SUCCESS;
+}
+
+static long kgni_do_bi_wait(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_bi_wait *a = arg;
+
+	return kgni_bi_wait(f->dev, kgni_timeout(a->timeout_ms));
+}
+
 #define KGNI_NEEDS_NIC	true
 
 /*
@@ -375,6 +393,9 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_JOB_CONFIGURE, kgni_do_job_configure },
 	{ KGNI_IOC_JOB_SUSPEND, kgni_do_job_suspend },
 	{ KGNI_IOC_NTT_CONFIGURE, kgni_do_ntt_configure, false, kgni_end_ntt_configure },
+	{ KGNI_IOC_BI_SET, kgni_do_bi_set },
+	{ KGNI_IOC_BI_GET, kgni_do_bi_get },
+	{ KGNI_IOC_BI_WAIT, kgni_do_bi_wait },
 };
 
 /* Room for the argument of any call. */
@@ -406,6 +427,9 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
 	struct kgni_ioc_suspend suspend;
+	struct kgni_ioc_bi_set bi_set;
+	struct kgni_ioc_bi_get bi_get;
+	struct kgni_ioc_bi_wait bi_wait;
 };
 
 static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
@@ -466,6 +490,7 @@ static struct kgni_device *kgni_device_new(u32 id, u32 pe)
 	kgni_device_jobs_init(dev);
 	kgni_device_errors_init(dev);
 	kgni_device_quiesce_init(dev);
+	kgni_device_bi_init(dev);
 	device_initialize(&dev->dev);
 	dev->dev.class = kgni_class;
 	dev->dev.devt = MKDEV(MAJOR(kgni_devt), id);
@@ -586,6 +611,7 @@ static void kgni_device_remove(struct kgni_device *dev)
 {
 	WRITE_ONCE(kgni_devices[dev->id], NULL);
 	cdev_device_del(&dev->cdev, &dev->dev);
+	kgni_bi_stop(dev);
 }
 
 /**

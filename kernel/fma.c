@@ -234,14 +234,14 @@ static void kgni_fma_get(struct kgni_xfer *x)
 		if (kgni_flow_begin(x)) {
 			x->status = kgni_xfer_chunk(x->local, a->local_addr + done,
 						    x->remote, a->remote_addr + done, n);
-			kgni_flow_end();
+			kgni_flow_end(x);
 		}
 		done += n;
 		kgni_xfer_pause(x);
 	}
 }
 
-static enum kgni_cqe_status kgni_fma_store(const struct kgni_xfer *x, u64 addr, const void *src,
+static enum kgni_cqe_status kgni_fma_store(struct kgni_xfer *x, u64 addr, const void *src,
 					   size_t n)
 {
 	enum kgni_cqe_status status = KGNI_ST_ABORTED;
@@ -253,7 +253,7 @@ static enum kgni_cqe_status kgni_fma_store(const struct kgni_xfer *x, u64 addr, 
 		kgni_mdd_exit(x->remote);
 		status = KGNI_ST_OK;
 	}
-	kgni_flow_end();
+	kgni_flow_end(x);
 	return status;
 }
 
@@ -328,7 +328,7 @@ static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 	x->status = KGNI_ST_ABORTED;
 	if (kgni_flow_begin(x)) {
 		x->status = kgni_fma_flag(x->remote, a->sync_addr, a->sync_value);
-		kgni_flow_end();
+		kgni_flow_end(x);
 	}
 	return rc;
 }
@@ -393,7 +393,7 @@ static void kgni_amo(struct kgni_xfer *x)
 		x->status = KGNI_ST_ABORTED;
 		if (kgni_flow_begin(x)) {
 			x->status = kgni_amo_chunk(x, done, n);
-			kgni_flow_end();
+			kgni_flow_end(x);
 		}
 		done += n;
 		kgni_xfer_pause(x);
@@ -433,7 +433,7 @@ static long kgni_fma_run(struct kgni_xfer *x, void *buf, size_t size)
 		x->status = KGNI_ST_ABORTED;
 		return GNI_RC_SUCCESS;
 	}
-	kgni_flow_end();
+	kgni_flow_end(x);
 	switch (x->arg.type) {
 	case KGNI_POST_FMA_PUT:
 	case KGNI_POST_FMA_PUT_W_SYNCFLAG:
@@ -540,8 +540,10 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 	rcu_read_lock();
 	dev = READ_ONCE(nic->dev->gone) ? NULL : kgni_device_of(nic->job, a->remote_pe);
 	x->far = dev != nic->dev;
-	if (dev)
+	if (dev) {
+		x->pe = dev->pe;
 		x->remote = kgni_remote_find(nic, dev, &a->remote);
+	}
 	rcu_read_unlock();
 	if (!dev)
 		return KGNI_ST_UNREACHABLE;
@@ -622,7 +624,7 @@ static long kgni_fma_post_kernel(struct kgni_xfer *x)
 	if (!kgni_flow_try(x))
 		return GNI_RC_ERROR_RESOURCE;
 	rc = kgni_fma_run(x, NULL, 0);
-	kgni_flow_end();
+	kgni_flow_end(x);
 	return rc;
 }
 

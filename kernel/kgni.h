@@ -10,8 +10,8 @@
  * Locks, outermost first: that of the device table; kgni_file.lock,
  * kgni_device.lock, that of the domain table; kgni_nic.lock; then the spinlocks
  * kgni_domain.lock and kgni_bte.lock. kgni_mem.lock is taken with no other.
- * kgni_device.eeq_lock is innermost. Data paths look objects up under RCU and
- * hold references.
+ * kgni_device.eeq_lock and kgni_bi.lock are innermost. Data paths look objects
+ * up under RCU and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -22,6 +22,7 @@
 #include <linux/eventfd.h>
 #include <linux/fs.h>
 #include <linux/hashtable.h>
+#include <linux/hrtimer.h>
 #include <linux/irq_work.h>
 #include <linux/kref.h>
 #include <linux/ktime.h>
@@ -45,6 +46,7 @@
 
 #include "core/cqe.h"
 #include "core/memhndl.h"
+#include "core/pace.h"
 #include "core/ring.h"
 #include "core/rules.h"
 
@@ -77,6 +79,46 @@ struct kgni_stats {
 	atomic64_t n[KGNI_STAT_COUNT];
 };
 
+/* How much of a device may be used: @num of @den. */
+struct kgni_bi_share {
+	u16 num;
+	u16 den;
+};
+
+/**
+ * struct kgni_bi - balanced injection of a device
+ * @lock: guards all of it
+ * @active: something is held; also read without the lock
+ * @stopped: the device is deleted, nothing is held any more
+ * @held: the last change waits for the end of a quiesce
+ * @flags: GNI_BI_FLAG_* bits of the last change
+ * @now: the share that is in force
+ * @next: the share that is to be, while @held; den is 0 if that does not change
+ * @aot: the share for after a quiesce; den is 0 for none
+ * @seq: number of the last change; also read without the lock
+ * @applied: of the last that was not held
+ * @done: of the last that is committed; by @work
+ * @pace: who moves something now
+ * @work: commits
+ * @wq: who waits for that, or for the next stretch
+ */
+struct kgni_bi {
+	spinlock_t lock;	/* all of this */
+	bool active;
+	bool stopped;
+	bool held;
+	u16 flags;
+	struct kgni_bi_share now;
+	struct kgni_bi_share next;
+	struct kgni_bi_share aot;
+	u16 seq;
+	u16 applied;
+	u16 done;
+	struct kgni_pace pace;
+	struct work_struct work;
+	wait_queue_head_t wq;
+};
+
 /**
  * struct kgni_device - one virtual NIC
  * @dev: the device of class gni
@@ -102,6 +144,7 @@ struct kgni_stats {
  * @quiesced_at: since when
  * @watch_lock: guards @watches
  * @watches: who is told when it goes on
+ * @bi: how much may be moved
  */
 struct kgni_device {
 	struct device dev;
@@ -127,6 +170,7 @@ struct kgni_device {
 	ktime_t quiesced_at;
 	spinlock_t watch_lock;	/* watches */
 	struct list_head watches;
+	struct kgni_bi bi;
 };
 
 /**
@@ -244,6 +288,7 @@ struct kgni_bte_chan {
 	struct kgni_nic *nic;
 	struct list_head queue;
 	struct work_struct work;
+	struct hrtimer timer;	/* queues the work later */
 };
 
 /**
@@ -485,7 +530,9 @@ struct kgni_mdd {
  * @src_cq: referenced queue for source events, or NULL
  * @local: referenced local registration, or NULL
  * @remote: referenced remote registration; NULL if @status is not OK
- * @far: it is on another NIC
+ * @pe: PE address of the target's NIC
+ * @far: it is another one
+ * @paced: a piece is being moved that kgni_bi counts
  * @kernel: a kernel client posts: nothing may sleep
  * @phys: the local address is physical
  * @retries: how often to try a way that fails again
@@ -500,7 +547,9 @@ struct kgni_xfer {
 	struct kgni_cq *src_cq;
 	struct kgni_mdd *local;
 	struct kgni_mdd *remote;
+	u32 pe;
 	bool far;
+	bool paced;
 	bool kernel;
 	bool phys;
 	u32 retries;
@@ -618,14 +667,48 @@ long kgni_device_unquiesce(struct kgni_device *dev);
 long kgni_job_suspend(struct kgni_device *dev, const struct kgni_job_name *name, ktime_t timeout);
 long kgni_job_resume(struct kgni_device *dev, const struct kgni_job_name *name);
 long kgni_suspend_ioctl(struct kgni_device *dev, const struct kgni_ioc_suspend *arg);
-bool kgni_flow_try(const struct kgni_xfer *x);
-bool kgni_flow_begin(const struct kgni_xfer *x);
-void kgni_flow_end(void);
+bool kgni_flows(const struct kgni_xfer *x);
+bool kgni_flow_try(struct kgni_xfer *x);
+bool kgni_flow_begin(struct kgni_xfer *x);
+void kgni_flow_end(struct kgni_xfer *x);
 bool kgni_may_start(const struct kgni_nic *nic);
 bool kgni_begin(struct kgni_nic *nic, const u32 *to);
 void kgni_end(struct kgni_nic *nic);
 void kgni_settled(const struct kgni_nic *nic);
 void kgni_go_on(void);
+
+/* bi.c */
+extern unsigned int kgni_bi_bw;
+extern unsigned int kgni_bi_aot_bw;
+void kgni_device_bi_init(struct kgni_device *dev);
+void kgni_bi_stop(struct kgni_device *dev);
+long kgni_bi_set(struct kgni_device *dev, u16 bw, u16 aot_bw, u16 modes);
+void kgni_bi_throttled(struct kgni_device *dev);
+void kgni_bi_get(struct kgni_device *dev, struct kgni_ioc_bi_get *out);
+long kgni_bi_wait(struct kgni_device *dev, ktime_t timeout);
+long kgni_bi_ioctl(struct kgni_device *dev, const struct kgni_ioc_bi_set *arg);
+bool kgni_bi_try_slow(struct kgni_xfer *x);
+void kgni_bi_end_slow(struct kgni_xfer *x);
+u64 kgni_bi_until(struct kgni_device *dev);
+int kgni_bi_sleep(struct kgni_device *dev);
+
+/* Is anything that a device's attachments post held back now and then? Context: any. */
+static inline bool kgni_bi_active(const struct kgni_device *dev)
+{
+	return unlikely(READ_ONCE(dev->bi.active));
+}
+
+/* May a piece be moved now? If so kgni_bi_end() is due. Context: any but interrupts. */
+static inline bool kgni_bi_try(struct kgni_xfer *x)
+{
+	return !kgni_bi_active(x->nic->dev) || kgni_bi_try_slow(x);
+}
+
+static inline void kgni_bi_end(struct kgni_xfer *x)
+{
+	if (unlikely(x->paced))
+		kgni_bi_end_slow(x);
+}
 
 /* ntt.c */
 

@@ -21,6 +21,12 @@ module_param_named(require_job, kgni_require_job, bool, 0444);
 MODULE_PARM_DESC(require_job,
 		 "plain users attach to jobs only that GNI_ConfigureJob() told of (default 0)");
 
+module_param_named(bi_bw, kgni_bi_bw, uint, 0444);
+MODULE_PARM_DESC(bi_bw, "balanced injection: percent of what a NIC can move (default 100)");
+
+module_param_named(bi_aot_bw, kgni_bi_aot_bw, uint, 0444);
+MODULE_PARM_DESC(bi_aot_bw, "the same for after it stood still (default 100)");
+
 static struct kgni_device *kgni_table[KGNI_MAX_DEVICES];
 
 /**
@@ -47,6 +53,11 @@ static int __init kgni_init(void)
 	if (!nics || nics > KGNI_MAX_DEVICES || pe_base > U32_MAX - KGNI_MAX_DEVICES) {
 		pr_err("nics=%u must be 1 to %u, pe_base=%u at most %u\n", nics,
 		       KGNI_MAX_DEVICES, pe_base, U32_MAX - KGNI_MAX_DEVICES);
+		return -EINVAL;
+	}
+	if (kgni_bi_bw > GNI_BI_INJECT_BW_MAX || kgni_bi_aot_bw > GNI_BI_INJECT_BW_MAX) {
+		pr_err("bi_bw=%u and bi_aot_bw=%u must be at most %u\n", kgni_bi_bw,
+		       kgni_bi_aot_bw, GNI_BI_INJECT_BW_MAX);
 		return -EINVAL;
 	}
 	rc = kgni_bte_init();

@@ -35,10 +35,25 @@ static bool kgni_stands_still(const struct kgni_nic *nic, const u32 *to)
 	return still;
 }
 
-/* May data of this post move? */
-static bool kgni_flows(const struct kgni_xfer *x)
+/**
+ * kgni_flows - may data of a post move, as far as its devices do not stand still
+ * @x: the post
+ *
+ * Context: any.
+ * Return: false if not before kgni_go_on().
+ */
+bool kgni_flows(const struct kgni_xfer *x)
 {
-	return !kgni_stands_still(x->nic, x->far ? &x->arg.remote_pe : NULL);
+	struct kgni_device *dev;
+	bool still = kgni_stands_still(x->nic, NULL);
+
+	if (still || !x->far)
+		return !still;
+	rcu_read_lock();
+	dev = kgni_device_by_pe(x->pe);
+	still = dev && READ_ONCE(dev->quiesced);
+	rcu_read_unlock();
+	return !still;
 }
 
 /**
@@ -48,16 +63,24 @@ static bool kgni_flows(const struct kgni_xfer *x)
  * Context: any. Do not sleep before kgni_flow_end().
  * Return: false if it must not move now, and kgni_flow_end() is not due.
  */
-bool kgni_flow_try(const struct kgni_xfer *x)
+bool kgni_flow_try(struct kgni_xfer *x)
 {
 	rcu_read_lock();
-	if (likely(kgni_flows(x))) {
+	if (likely(kgni_flows(x) && kgni_bi_try(x))) {
 		/* Sparse knows of no locks that stay held on one way only. */
 		__release(RCU);
 		return true;
 	}
 	rcu_read_unlock();
 	return false;
+}
+
+/* Wait until a piece may be moved, or it is worth asking. Return: 0, or -ERESTARTSYS. */
+static int kgni_flow_wait(const struct kgni_xfer *x)
+{
+	if (!kgni_flows(x))
+		return wait_event_killable(kgni_still_wq, kgni_flows(x));
+	return kgni_bi_sleep(x->nic->dev);
 }
 
 /**
@@ -68,7 +91,7 @@ bool kgni_flow_try(const struct kgni_xfer *x)
  * Context: process, may sleep; any for a client in the kernel.
  * Return: false if a fatal signal came first, and kgni_flow_end() is not due.
  */
-bool kgni_flow_begin(const struct kgni_xfer *x)
+bool kgni_flow_begin(struct kgni_xfer *x)
 {
 	if (x->kernel) {
 		rcu_read_lock();
@@ -76,14 +99,15 @@ bool kgni_flow_begin(const struct kgni_xfer *x)
 		return true;
 	}
 	while (!kgni_flow_try(x))
-		if (wait_event_killable(kgni_still_wq, kgni_flows(x)))
+		if (kgni_flow_wait(x))
 			return false;
 	return true;
 }
 
 /* The piece was moved. */
-void kgni_flow_end(void)
+void kgni_flow_end(struct kgni_xfer *x)
 {
+	kgni_bi_end(x);
 	__acquire(RCU);
 	rcu_read_unlock();
 }
@@ -255,6 +279,7 @@ long kgni_device_unquiesce(struct kgni_device *dev)
 	if (dev->quiesced) {
 		info[1] = ktime_ms_delta(ktime_get(), dev->quiesced_at);
 		WRITE_ONCE(dev->quiesced, false);
+		kgni_bi_throttled(dev);
 		kgni_tell_watches(dev, info[1]);
 		kgni_error_raise(dev, KGNI_ERR_QUIESCE, GNI_ERRMASK_INFORMATIONAL, 0, info);
 		kgni_go_on();

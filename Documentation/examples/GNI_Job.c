@@ -35,6 +35,7 @@ int main(void)
 {
 	gni_ntt_descriptor_t all = { .group_size = -1 };
 	gni_job_res_desc_t mdds;
+	gni_bi_desc_t injection;
 	gni_cdm_handle_t cdm;
 	gni_nic_handle_t nic;
 	uint32_t address, base = -1;
@@ -43,11 +44,16 @@ int main(void)
 	must("create", GNI_CdmCreate(1, PTAG, COOKIE, 0, &cdm));
 	must("attach", GNI_CdmAttach(cdm, 0, &address, &nic));
 	must("resource", GNI_GetJobResInfo(0, PTAG, GNI_JOB_RES_MDD, &mdds));
-	printf("the job has virtual address %u, and may register memory %u times\n", address,
-	       (unsigned int)mdds.limit);
 	/* Between these two its programs may be stopped, and moved. */
 	must("suspend", GNI_SuspendJob(0, JOB, PTAG, COOKIE, 1000));
 	must("resume", GNI_ResumeJob(0, JOB, PTAG, COOKIE));
+	/* It may have half of the device for itself. */
+	must("inject", GNI_SetBIConfig(0, 50, 0, GNI_BI_FLAG_APPLY_NOW));
+	must("committed", GNI_BISyncWait(0, 1000));
+	must("ask", GNI_GetBIConfig(0, &injection));
+	printf("virtual address %u, %u registrations at most, and %u %% of the device\n", address,
+	       (unsigned int)mdds.limit, injection.current_bw);
+	must("default", GNI_SetBIConfig(0, 0, 0, GNI_BI_FLAG_USE_DEFAULT_SETTINGS));
 	must("destroy", GNI_CdmDestroy(cdm));
 	/* For what jobs that did not ask for it have left. */
 	must("clear", GNI_ConfigureNTT(0, &all, &base));

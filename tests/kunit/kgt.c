@@ -73,6 +73,7 @@ static int kgt_device_init(struct kunit_resource *res, void *context)
 	kgni_device_jobs_init(&d->dev);
 	kgni_device_errors_init(&d->dev);
 	kgni_device_quiesce_init(&d->dev);
+	kgni_device_bi_init(&d->dev);
 	d->locked_vm = kgt_locked_vm();
 	kgt_devices[i] = &d->dev;
 	res->data = d;
@@ -94,6 +95,7 @@ static void kgt_device_free(struct kunit_resource *res)
 		KUNIT_EXPECT_EQ(d->test, kgt_locked_vm(), d->locked_vm);
 	}
 	kgt_devices[dev->id] = NULL;
+	kgni_bi_stop(dev);
 	kgni_device_jobs_exit(dev);
 	kfree(d);
 }

@@ -182,7 +182,7 @@ static void kernel_clients(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, resume(nic), GNI_RC_SUCCESS);
 	/* They do not wait for a device. */
 	KUNIT_EXPECT_TRUE(test, kgni_flow_try(&x));
-	kgni_flow_end();
+	kgni_flow_end(&x);
 	KUNIT_EXPECT_EQ(test, kgni_device_quiesce(dev), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_FALSE(test, kgni_flow_try(&x));
 	KUNIT_EXPECT_EQ(test, kgni_device_unquiesce(dev), GNI_RC_SUCCESS);
@@ -202,7 +202,7 @@ static long moves(void *arg)
 	WRITE_ONCE(p->begun, true);
 	while (!READ_ONCE(p->over))
 		cpu_relax();
-	kgni_flow_end();
+	kgni_flow_end(&p->x);
 	return 0;
 }
 

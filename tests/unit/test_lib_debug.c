@@ -74,6 +74,9 @@ static void *msg;
 	X(GNI_ConfigureNTTandJob, 64, 1, 1, 1, NULL, NULL, NULL)		\
 	X(GNI_SuspendJob, 64, 1, 1, 1, 0)					\
 	X(GNI_ResumeJob, 64, 1, 1, 1)						\
+	X(GNI_SetBIConfig, 64, 1, 1, 1)						\
+	X(GNI_GetBIConfig, 64, NULL)						\
+	X(GNI_BISyncWait, 64, 1)						\
 	X(GNI_SubscribeErrors, NONE, 0, 1, 0, (void *)&word)			\
 	X(GNI_ReleaseErrors, NONE)						\
 	X(GNI_GetErrorMask, NONE, &tag)						\

@@ -561,6 +561,56 @@ struct kgni_ioc_suspend {
 	__u32 reserved;
 };
 
+/**
+ * struct kgni_ioc_bi_set - KGNI_IOC_BI_SET: balanced injection
+ * @bw: how much the device may inject, percent or outstanding requests; 0 for no limit
+ * @aot_bw: the same for after it was throttled
+ * @modes: GNI_BI_FLAG_* bits
+ */
+struct kgni_ioc_bi_set {
+	__u16 bw;
+	__u16 aot_bw;
+	__u16 modes;
+	__u16 reserved;
+};
+
+/**
+ * struct kgni_ioc_bi_get - KGNI_IOC_BI_GET: balanced injection, all of it out
+ * @bw: what is in force, percent
+ * @aot_bw: the same for after a throttle
+ * @norbs: what is in force, outstanding requests
+ * @flags: GNI_BI_FLAG_* bits of the last change
+ * @sys_bw: the system's setting for @bw
+ * @sys_aot_bw: for @aot_bw
+ * @changes: counts changes
+ * @committed: number of the last one that is in force
+ * @open_ns: for how long, nanoseconds, something moved while not all might; begins
+ *	with the driver
+ * @closed_ns: for how long nothing might
+ * @late_ns: how much of @closed_ns was too much
+ */
+struct kgni_ioc_bi_get {
+	__u16 bw;
+	__u16 aot_bw;
+	__u16 norbs;
+	__u16 flags;
+	__u16 sys_bw;
+	__u16 sys_aot_bw;
+	__u16 changes;
+	__u16 committed;
+	__u64 open_ns;
+	__u64 closed_ns;
+	__u64 late_ns;
+};
+
+/**
+ * struct kgni_ioc_bi_wait - KGNI_IOC_BI_WAIT: wait until changes are in force
+ * @timeout_ms: milliseconds, 0 to look and return, or KGNI_WAIT_FOREVER
+ */
+struct kgni_ioc_bi_wait {
+	__u64 timeout_ms;
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -589,5 +639,8 @@ struct kgni_ioc_suspend {
 #define KGNI_IOC_JOB_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x60, struct kgni_ioc_job)
 #define KGNI_IOC_NTT_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x61, struct kgni_ioc_ntt)
 #define KGNI_IOC_JOB_SUSPEND	_IOW(KGNI_IOC_MAGIC, 0x62, struct kgni_ioc_suspend)
+#define KGNI_IOC_BI_SET		_IOW(KGNI_IOC_MAGIC, 0x63, struct kgni_ioc_bi_set)
+#define KGNI_IOC_BI_GET		_IOR(KGNI_IOC_MAGIC, 0x64, struct kgni_ioc_bi_get)
+#define KGNI_IOC_BI_WAIT	_IOW(KGNI_IOC_MAGIC, 0x65, struct kgni_ioc_bi_wait)
 
 #endif /* _UAPI_GNI_KGNI_H */

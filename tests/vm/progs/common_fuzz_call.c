@@ -21,7 +21,8 @@ static const struct {
 	{ KGNI_IOC_MEM_NEXT, 3 }, { KGNI_IOC_ERR_SUBSCRIBE, 3 }, { KGNI_IOC_ERR_RELEASE, 2 },
 	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 }, { KGNI_IOC_JOB_CONFIGURE, 2 },
 	{ KGNI_IOC_NTT_CONFIGURE, 1 }, { KGNI_IOC_JOB_SUSPEND, 2 },
-	{ KGNI_IOC_CQ_OWED, 2 },
+	{ KGNI_IOC_CQ_OWED, 2 }, { KGNI_IOC_BI_SET, 2 }, { KGNI_IOC_BI_GET, 1 },
+	{ KGNI_IOC_BI_WAIT, 1 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -55,6 +56,8 @@ union arg {
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
 	struct kgni_ioc_suspend suspend;
+	struct kgni_ioc_bi_set bi_set;
+	struct kgni_ioc_bi_wait bi_wait;
 };
 
 /* --- files --------------------------------------------------------------------- */
@@ -532,6 +535,17 @@ static void hurry(unsigned long cmd, union arg *arg)
 		arg->suspend.timeout_ms = ms;
 		if (!self.uid)
 			arg->suspend.ptag = 0;
+		break;
+	case KGNI_IOC_BI_SET:
+		/* A tenth of the rate is too little for those who must notice nothing. */
+		if (!self.uid) {
+			arg->bi_set.bw = 50 + below(60);
+			arg->bi_set.aot_bw = 50 + below(60);
+			arg->bi_set.modes &= ~GNI_BI_FLAG_VALUE_IS_NUM_ORB_ENTRIES;
+		}
+		break;
+	case KGNI_IOC_BI_WAIT:
+		arg->bi_wait.timeout_ms = ms;
 		break;
 	case KGNI_IOC_CQ_WAIT:
 		arg->cq_wait.timeout_ms = ms;

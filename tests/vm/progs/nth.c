@@ -1390,6 +1390,39 @@ static const struct row row_job_suspend = {
 	.has = COPIES,
 };
 
+static long call_bi_set(void)
+{
+	struct kgni_ioc_bi_set arg = { .bw = 100, .modes = GNI_BI_FLAG_APPLY_NOW };
+
+	return do_ioctl(fd, KGNI_IOC_BI_SET, &arg);
+}
+
+static const struct row row_bi_set = {
+	.name = "BI_SET", .setup = open_fd, .call = call_bi_set, .has = COPIES,
+};
+
+static long call_bi_get(void)
+{
+	struct kgni_ioc_bi_get arg;
+
+	return do_ioctl(fd, KGNI_IOC_BI_GET, &arg);
+}
+
+static const struct row row_bi_get = {
+	.name = "BI_GET", .setup = open_fd, .call = call_bi_get, .has = COPIES,
+};
+
+static long call_bi_wait(void)
+{
+	struct kgni_ioc_bi_wait arg = { .timeout_ms = PATIENCE };
+
+	return do_ioctl(fd, KGNI_IOC_BI_WAIT, &arg);
+}
+
+static const struct row row_bi_wait = {
+	.name = "BI_WAIT", .setup = open_fd, .call = call_bi_wait, .has = COPIES,
+};
+
 /* --- tables -------------------------------------------------------------------- */
 
 #define ROWS(row)							\
@@ -1407,7 +1440,8 @@ static const struct row row_job_suspend = {
 	row(dgram_test) row(dgram_probe) row(dgram_orphan)		\
 	row(dgram_cancel) row(err_subscribe) row(err_wait)		\
 	row(err_set) row(err_release) row(ntt_configure)		\
-	row(job_configure) row(job_suspend) row(lib_attach) row(lib_cq_create)		\
+	row(job_configure) row(job_suspend) row(bi_set) row(bi_get)	\
+	row(bi_wait) row(lib_attach) row(lib_cq_create)		\
 	row(lib_register) row(lib_dgram) row(lib_put) row(lib_rdma)	\
 	row(lib_monitor)
 #define MODULE_ROWS(row)	row(load) row(unload)

@@ -29,7 +29,8 @@ static const struct {
 	{ KGNI_IOC_ERR_SUBSCRIBE, false }, { KGNI_IOC_ERR_RELEASE, false },
 	{ KGNI_IOC_ERR_WAIT, false }, { KGNI_IOC_ERR_SET, false },
 	{ KGNI_IOC_JOB_CONFIGURE, false }, { KGNI_IOC_NTT_CONFIGURE, false },
-	{ KGNI_IOC_JOB_SUSPEND, false },
+	{ KGNI_IOC_JOB_SUSPEND, false }, { KGNI_IOC_BI_SET, false },
+	{ KGNI_IOC_BI_GET, false }, { KGNI_IOC_BI_WAIT, false },
 };
 
 #define LAST_CODE	GNI_RC_ERROR_NOMEM
@@ -198,6 +199,7 @@ static void test_reserved(void)
 	struct kgni_ioc_err_set set = { .what = 3 };
 	struct kgni_ioc_job job = { .flags = 4 };
 	struct kgni_ioc_suspend suspend = { .flags = 2 };
+	struct kgni_ioc_bi_set bi = { .modes = GNI_BI_FLAG_APPLY_NOW, .reserved = 1 };
 	int fd = raw_attach(0, 1, 0);
 
 	fails_with(ioctl(fd, KGNI_IOC_CQ_CREATE, &cq), EINVAL);
@@ -233,6 +235,7 @@ static void test_reserved(void)
 	fails_with(ioctl(fd, KGNI_IOC_ERR_SET, &set), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), EINVAL);
 	fails_with(ioctl(fd, KGNI_IOC_JOB_SUSPEND, &suspend), EINVAL);
+	fails_with(ioctl(fd, KGNI_IOC_BI_SET, &bi), EINVAL);
 }
 
 /* --- waiting ------------------------------------------------------------------- */
@@ -570,6 +573,8 @@ union arg {
 	struct kgni_ioc_job job;
 	struct kgni_ioc_ntt ntt;
 	struct kgni_ioc_suspend suspend;
+	struct kgni_ioc_bi_set bi_set;
+	struct kgni_ioc_bi_wait bi_wait;
 };
 
 /* A value below @n, or now and then one that is out of its range. */
@@ -704,6 +709,14 @@ static void tame(unsigned long cmd, union arg *arg)
 	case KGNI_IOC_JOB_SUSPEND:
 		if (!geteuid())
 			arg->suspend.ptag = 0;
+		break;
+	case KGNI_IOC_BI_SET:
+		/* Root would hold all that comes. */
+		if (!geteuid())
+			arg->bi_set.modes = 0;
+		break;
+	case KGNI_IOC_BI_WAIT:
+		arg->bi_wait.timeout_ms = ms;
 		break;
 	case KGNI_IOC_ERR_WAIT:
 		arg->err_wait.timeout_ms = ms;

@@ -18,7 +18,7 @@ expected()
 	GNI_EpPostData instance 2 says: instance 2
 	GNI_Errors code 0x5, category 0x4, event 1
 	GNI_Get version 0x5c0000, device 0 is Aries, stalls: 0
-	GNI_Job the job has virtual address 0, and may register memory 10 times
+	GNI_Job virtual address 0, 10 registrations at most, and 50 % of the device
 	GNI_Mem 4 registrations, read-only: 1, rebuilt: right
 	GNI_Post 40, then 42; chain: 7 and 8
 	GNI_Smsg instance 2 sent a short message, with tag 3
