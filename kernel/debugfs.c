@@ -28,64 +28,66 @@ static ssize_t kgni_debugfs_numbers(const char __user *buf, size_t count, unsign
 	return sscanf(text, "%u %x %u", &number[0], &number[1], &number[2]) == want ? 0 : -EINVAL;
 }
 
-static ssize_t kgni_inject_write(struct file *file, const char __user *buf, size_t count,
+/* A switch: how many numbers it wants, and what it does with those after the first. */
+struct kgni_switch {
+	unsigned int want;
+	ssize_t (*turn)(struct kgni_device *dev, const unsigned int *number);
+};
+
+static ssize_t kgni_switch_write(struct file *file, const char __user *buf, size_t count,
 				 loff_t *pos)
 {
+	const struct kgni_switch *s = file->private_data;
 	struct kgni_device *dev;
 	unsigned int number[3];
-	ssize_t rc = kgni_debugfs_numbers(buf, count, number, 3);
+	ssize_t rc = kgni_debugfs_numbers(buf, count, number, s->want);
 
 	if (rc)
 		return rc;
-	if (number[1] > U16_MAX || number[2] > U8_MAX)
-		return -EINVAL;
 	dev = kgni_device_get(number[0]);
 	if (!dev)
 		return -ENODEV;
-	rc = kgni_error_inject(dev, number[1], number[2]);
+	rc = s->turn(dev, number + 1);
 	put_device(&dev->dev);
 	return rc ?: count;
 }
 
-static const struct file_operations kgni_inject_fops = {
+static const struct file_operations kgni_switch_fops = {
 	.owner = THIS_MODULE,
 	.open = simple_open,
-	.write = kgni_inject_write,
+	.write = kgni_switch_write,
 	.llseek = no_llseek,
 };
 
-static ssize_t kgni_quiesce_write(struct file *file, const char __user *buf, size_t count,
-				  loff_t *pos)
+static ssize_t kgni_turn_inject(struct kgni_device *dev, const unsigned int *number)
 {
-	struct kgni_device *dev;
-	unsigned int number[3];
-	ssize_t rc = kgni_debugfs_numbers(buf, count, number, 2);
-
-	if (rc)
-		return rc;
-	if (number[1] > 1)
+	if (number[0] > U16_MAX || number[1] > U8_MAX)
 		return -EINVAL;
-	dev = kgni_device_get(number[0]);
-	if (!dev)
-		return -ENODEV;
-	rc = number[1] ? kgni_device_quiesce(dev) : kgni_device_unquiesce(dev);
-	put_device(&dev->dev);
-	return rc ? -EALREADY : count;
+	return kgni_error_inject(dev, number[0], number[1]);
 }
 
-static const struct file_operations kgni_quiesce_fops = {
-	.owner = THIS_MODULE,
-	.open = simple_open,
-	.write = kgni_quiesce_write,
-	.llseek = no_llseek,
-};
+static const struct kgni_switch kgni_switch_inject = { 3, kgni_turn_inject };
+
+static ssize_t kgni_turn_quiesce(struct kgni_device *dev, const unsigned int *number)
+{
+	if (number[0] > 1)
+		return -EINVAL;
+	return (number[0] ? kgni_device_quiesce(dev) : kgni_device_unquiesce(dev)) ? -EALREADY : 0;
+}
+
+static const struct kgni_switch kgni_switch_quiesce = { 2, kgni_turn_quiesce };
+
+static void __init kgni_switch_init(const char *name, const struct kgni_switch *s)
+{
+	debugfs_create_file(name, 0200, kgni_debugfs, (void *)s, &kgni_switch_fops);
+}
 
 /* What debugfs lacks is for tests to find out. */
 void __init kgni_debugfs_init(void)
 {
 	kgni_debugfs = debugfs_create_dir("kgni", NULL);
-	debugfs_create_file("inject", 0200, kgni_debugfs, NULL, &kgni_inject_fops);
-	debugfs_create_file("quiesce", 0200, kgni_debugfs, NULL, &kgni_quiesce_fops);
+	kgni_switch_init("inject", &kgni_switch_inject);
+	kgni_switch_init("quiesce", &kgni_switch_quiesce);
 	kgni_link_init(kgni_debugfs);
 }
 
