@@ -33,6 +33,7 @@ struct fake_cq {
 static struct {
 	pthread_mutex_t lock;
 	u32 devices;
+	u32 device_type;
 	u32 abi;
 	int open_files;
 	int mappings;			/* made, less those given back */
@@ -48,6 +49,9 @@ static struct {
 	struct kgni_ioc_dgram_post dgram;
 	struct kgni_ioc_dgram_test dgram_test;
 	struct kgni_ioc_dgram_cancel dgram_cancel;
+	struct kgni_ioc_job job;
+	struct kgni_ioc_ntt ntt;
+	struct kgni_ntt_entry entries[4];	/* of the last table */
 	struct kgni_ioc_attach attach;
 	int dgram_answer;
 	int eventfd_answer;
@@ -58,7 +62,10 @@ static struct {
 	void (*in_wait)(void);
 	int (*in_link)(const struct kgni_ioc_post *arg);	/* does its way fail */
 	struct fake_cq cq[FAKE_CQS];
-} fake = { .lock = PTHREAD_MUTEX_INITIALIZER, .devices = 1, .abi = KGNI_ABI_VERSION };
+} fake = {
+	.lock = PTHREAD_MUTEX_INITIALIZER, .devices = 1, .device_type = GNI_DEVICE_ARIES,
+	.abi = KGNI_ABI_VERSION,
+};
 
 bool ugni_sys_exists(u32 device)
 {
@@ -297,12 +304,30 @@ static inline int fake_info(int fd, struct kgni_ioc_info *info)
 	info->abi = fake.abi;
 	info->device_id = (u32)(fd - FAKE_FD) / 100;
 	info->pe = 7 + info->device_id;
-	info->device_type = GNI_DEVICE_ARIES;
+	info->device_type = fake.device_type;
 	info->cpu = 3;
 	info->version = GNI_VERSION;
 	info->revision = 42;
 	memset(info->build, 'x', sizeof(info->build));	/* not terminated */
 	return GNI_RC_SUCCESS;
+}
+
+/* A table, for 100 and those behind it. */
+static inline int fake_ntt(struct kgni_ioc_ntt *arg)
+{
+	fake.ntt = *arg;
+	memset(fake.entries, 0, sizeof(fake.entries));
+	if (arg->entries)
+		memcpy(fake.entries, (void *)(uintptr_t)arg->entries,
+		       arg->count * sizeof(fake.entries[0]));
+	arg->base = 100;
+	return GNI_RC_SUCCESS;
+}
+
+static inline int fake_job(struct kgni_ioc_job *arg)
+{
+	fake.job = *arg;
+	return arg->flags & KGNI_JOB_NTT ? fake_ntt(&arg->ntt) : GNI_RC_SUCCESS;
 }
 
 static inline int fake_call(int fd, unsigned long cmd, void *arg)
@@ -348,6 +373,10 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 		res->used = 3;
 		res->total = 4;
 		return res->type ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
+	case KGNI_IOC_JOB_CONFIGURE:
+		return fake_job(arg);
+	case KGNI_IOC_NTT_CONFIGURE:
+		return fake_ntt(arg);
 	case KGNI_IOC_DGRAM_POST:
 		fake.dgram = *(struct kgni_ioc_dgram_post *)arg;
 		return fake.dgram_answer;
