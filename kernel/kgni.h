@@ -248,6 +248,7 @@ struct kgni_job_config {
  * @privileged: its maker need leave nothing for others
  * @was_attached: programs have attached, and did not only ask for the tag
  * @suspended: it stands still, or is about to; under dev->lock
+ * @suspensions: how often it was to; likewise
  * @ntt: its addresses, or NULL if they are not translated
  * @limit: how much of each resource it may have
  * @mdds: registrations by mdh; read under RCU
@@ -271,6 +272,7 @@ struct kgni_job {
 	bool privileged;
 	bool was_attached;
 	bool suspended;
+	u32 suspensions;
 	struct kgni_ntt_map *ntt;
 	int limit[KGNI_RES_COUNT];
 	struct xarray mdds;
@@ -804,6 +806,7 @@ long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg);
 long kgni_cq_destroy(struct kgni_nic *nic, u32 id);
 void kgni_cq_destroy_all(struct kgni_nic *nic);
 struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id);
+struct kgni_cq *kgni_cq_named(struct kgni_nic *nic, u32 id);
 struct kgni_cq *kgni_cq_next(struct kgni_nic *nic, unsigned long id);
 void kgni_cq_put(struct kgni_cq *cq);
 void kgni_cq_put_atomic(struct kgni_cq *cq);

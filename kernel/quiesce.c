@@ -318,10 +318,26 @@ static bool kgni_job_is_idle(struct kgni_job *job)
 	return idle;
 }
 
+/* dev->lock is held. */
 static void kgni_job_go_on(struct kgni_job *job)
 {
 	WRITE_ONCE(job->suspended, false);
 	kgni_go_on();
+}
+
+/* Does the job stand still for the suspension of this number? */
+static bool kgni_job_is_suspended(const struct kgni_job *job, u32 number)
+{
+	return READ_ONCE(job->suspended) && READ_ONCE(job->suspensions) == number;
+}
+
+/* Others may have ended this one meanwhile, and begun another. */
+static void kgni_job_unsuspend(struct kgni_job *job, u32 number)
+{
+	mutex_lock(&job->dev->lock);
+	if (kgni_job_is_suspended(job, number))
+		kgni_job_go_on(job);
+	mutex_unlock(&job->dev->lock);
 }
 
 static long kgni_job_suspend_mark(struct kgni_device *dev, const struct kgni_job_name *name,
@@ -338,11 +354,28 @@ static long kgni_job_suspend_mark(struct kgni_device *dev, const struct kgni_job
 	/* What it has begun would not end. */
 	if (kgni_device_is_quiesced(dev))
 		return GNI_RC_NOT_DONE;
+	WRITE_ONCE(job->suspensions, job->suspensions + 1);
 	WRITE_ONCE(job->suspended, true);
 	smp_mb();			/* pairs with kgni_begin_now() */
 	job->refs++;
 	*out = job;
 	return GNI_RC_SUCCESS;
+}
+
+/* Wait until nothing of a suspended job is on its way, or it is not suspended any more. */
+static long kgni_job_settle(struct kgni_job *job, u32 number, ktime_t timeout)
+{
+	int error = 0;
+
+	if (!kgni_job_is_idle(job))
+		error = !timeout ? -ETIME :
+			wait_event_interruptible_hrtimeout(kgni_still_wq,
+							   kgni_job_is_idle(job) ||
+							   !kgni_job_is_suspended(job, number),
+							   timeout);
+	if (error)
+		return error == -ETIME ? GNI_RC_TIMEOUT : GNI_RC_NOT_DONE;
+	return kgni_job_is_suspended(job, number) ? GNI_RC_SUCCESS : GNI_RC_NOT_DONE;
 }
 
 /**
@@ -356,28 +389,25 @@ static long kgni_job_suspend_mark(struct kgni_device *dev, const struct kgni_job
  * Context: process, may sleep; for the privileged.
  * Return: GNI_RC_SUCCESS; GNI_RC_INVALID_PARAM if there is no such job;
  * GNI_RC_INVALID_STATE if it is suspended, or about to be; GNI_RC_ERROR_RESOURCE
- * if clients in the kernel are in it; GNI_RC_NOT_DONE if the device is quiesced,
- * or a signal came; GNI_RC_TIMEOUT. Unless it succeeds the job goes on.
+ * if clients in the kernel are in it; GNI_RC_NOT_DONE if the device is quiesced, a
+ * signal came, or the job was resumed meanwhile; GNI_RC_TIMEOUT. Unless it succeeds
+ * the job goes on.
  */
 long kgni_job_suspend(struct kgni_device *dev, const struct kgni_job_name *name, ktime_t timeout)
 {
 	struct kgni_job *job;
-	int error = 0;
 	long rc;
+	u32 number;
 
 	mutex_lock(&dev->lock);
 	rc = kgni_job_suspend_mark(dev, name, &job);
+	number = rc ? 0 : job->suspensions;
 	mutex_unlock(&dev->lock);
 	if (rc)
 		return rc;
-	if (!kgni_job_is_idle(job))
-		error = !timeout ? -ETIME :
-			wait_event_interruptible_hrtimeout(kgni_still_wq, kgni_job_is_idle(job),
-							   timeout);
-	if (error) {
-		kgni_job_go_on(job);
-		rc = error == -ETIME ? GNI_RC_TIMEOUT : GNI_RC_NOT_DONE;
-	}
+	rc = kgni_job_settle(job, number, timeout);
+	if (rc)
+		kgni_job_unsuspend(job, number);
 	kgni_job_put(job);
 	return rc;
 }

@@ -318,6 +318,61 @@ static void test_waits_for_rdma(void)
 	must_do(GNI_CdmDestroy(n.cdm));
 }
 
+/* Who suspends, for how long, and what comes of it. */
+struct suspender {
+	uint32_t timeout;
+	gni_return_t want;
+};
+
+static void suspends(void *arg)
+{
+	const struct suspender *s = arg;
+	gni_bi_desc_t desc;
+
+	/* The library opens its file, so that what it sleeps in is the call. */
+	must_do(GNI_GetBIConfig(0, &desc));
+	give(0);
+	is_rc(suspend_job(s->timeout), s->want);
+}
+
+static pid_t suspend_beside(const struct suspender *s)
+{
+	pid_t pid = peer(suspends, (void *)s);
+
+	take(0);
+	must(wait_for(asleep(pid)));
+	must_rc(suspend_job(0), GNI_RC_INVALID_STATE);
+	return pid;
+}
+
+/* One that was ended by another's resume, and whose time is over, ends no later one. */
+static void test_two_suspends(void)
+{
+	const struct suspender one = { 300, GNI_RC_NOT_DONE };
+	const struct suspender two = { ~0U, GNI_RC_SUCCESS };
+	pid_t first, second;
+	gni_post_descriptor_t d;
+	struct region l, r;
+	gni_cq_entry_t e;
+	struct nic n;
+
+	join_on(&n, 0, 1);
+	/* RDMA that does not end. */
+	must_do(GNI_SetBIConfig(0, 1, 0, GNI_BI_FLAG_APPLY_NOW |
+				GNI_BI_FLAG_VALUE_IS_NUM_ORB_ENTRIES));
+	start_large(&n, &l, &r, &d);
+	first = suspend_beside(&one);
+	must_do(resume_job());
+	second = suspend_beside(&two);
+	reap(first);
+	is_rc(suspend_job(0), GNI_RC_INVALID_STATE);
+	must_do(GNI_SetBIConfig(0, 0, 0, GNI_BI_FLAG_USE_DEFAULT_SETTINGS));
+	reap(second);
+	is_rc(complete(n.tx, &d, &e), GNI_RC_SUCCESS);
+	is_rc(resume_job(), GNI_RC_SUCCESS);
+	must_do(GNI_CdmDestroy(n.cdm));
+}
+
 /* Stopped in the middle, nothing moves; afterwards all of it does. */
 static void test_quiesce_rdma(void)
 {
@@ -501,6 +556,7 @@ static const struct test tests[] = {
 	CASE("posts of a suspended job", test_suspended, .seconds = 60),
 	CASE("posts of a device that stands still", test_quiesced, .seconds = 60),
 	CASE("RDMA under way when its job is suspended", test_waits_for_rdma, .seconds = 60),
+	CASE("suspended, resumed and suspended", test_two_suspends),
 	CASE("RDMA under way when its device stands still", test_quiesce_rdma, .seconds = 60),
 	CASE("signals", test_signals),
 	CASE("the switch", test_switch),
