@@ -1692,12 +1692,14 @@ typedef int gni_msgq_rcv_cb_func(uint32_t snd_id, uint32_t snd_pe, void *msg,
 /**
  * struct gni_msgq_attr - shape of the shared message queue
  * @max_msg_sz: bytes of the largest message, up to GNI_MSGQ_MSG_SZ_MAX
- * @smsg_q_sz: messages that can be on their way on one connection
- * @rcv_pool_sz: receive buffers
+ * @smsg_q_sz: messages that can be on their way on one connection, up to 32768
+ * @rcv_pool_sz: messages that an instance takes out of the mailboxes at a time,
+ *	before it is called for them, up to 65536
  * @num_msgq_eps: connections, one for each other node
  * @nloc_insts: instances on this node, up to GNI_MSGQ_NODE_INSTS_MAX
  * @modes: GNI_MSGQ_MODE_* bits
- * @rcv_cq_sz: entries of the receive queue
+ * @rcv_cq_sz: entries of the receive queue of each instance; with too few,
+ *	messages are looked for instead
  *
  * All instances of the node give the same values.
  *
@@ -1717,7 +1719,7 @@ typedef struct gni_msgq_attr {
  * struct gni_msgq_rem_inst - an instance of a peer node
  * @id: its instance id
  * @mdh: handle of the shared memory that holds its mailbox
- * @mdh_off: byte offset of the mailbox there
+ * @mdh_off: byte offset of the mailbox there, and more in the upper 24 bits
  *
  * Interface: 000, lines 992-996.
  */
@@ -3092,25 +3094,27 @@ gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl);
 /**
  * GNI_MsgqInit() - take part in the node's shared message queue
  * @nic_hndl: the NIC
- * @rcv_cb: gets the messages
+ * @rcv_cb: gets the messages; NULL for an instance that receives none
  * @cb_data: last argument of @rcv_cb
- * @snd_cq: queue for send events
+ * @snd_cq: queue for send events, or NULL; those of a send go to its endpoint's
  * @attrs: shape, the same in all instances of the node
  * @msgq_hndl: out, the message queue
  *
- * All instances of the node must call it.
+ * All instances of the node must call it. It does not wait for the others:
+ * GNI_MsgqGetConnAttrs() says whether all came. A new queue cannot begin before all
+ * have left the old one.
  *
  * Interface: 000, lines 3025-3064.
  *
- * Context: any thread; may wait for the node's other instances.
+ * Context: any thread; may wait while another instance joins or leaves.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such NIC or queue, a pointer is NULL, or @attrs
  *   make no sense
- * * %GNI_RC_ERROR_NOMEM - no memory for the shared region
- * * %GNI_RC_INVALID_STATE - another instance gave other attributes, or not all
- *   came
- * * %GNI_RC_PERMISSION_ERROR - shared memory cannot be had
+ * * %GNI_RC_ERROR_NOMEM - no memory for the shared region, or it may not be locked
+ * * %GNI_RC_INVALID_STATE - another instance gave other attributes, has the same
+ *   id, or is leaving; or all nloc_insts are there
+ * * %GNI_RC_PERMISSION_ERROR - no hugetlbfs, and no other memory was named
  */
 gni_return_t GNI_MsgqInit(gni_nic_handle_t nic_hndl, gni_msgq_rcv_cb_func *rcv_cb, void *cb_data,
 			  gni_cq_handle_t snd_cq, gni_msgq_attr_t *attrs,
@@ -3120,13 +3124,17 @@ gni_return_t GNI_MsgqInit(gni_nic_handle_t nic_hndl, gni_msgq_rcv_cb_func *rcv_c
  * GNI_MsgqRelease() - leave the shared message queue
  * @msgq_hndl: the message queue
  *
+ * Messages that the instance has not received are dropped.
+ *
  * Interface: 000, lines 3067-3087.
  *
- * Context: one thread, with no other one using the message queue.
+ * Context: one thread, with no other one using the message queue; may wait while
+ * another instance joins or leaves.
  * Return:
  * * %GNI_RC_SUCCESS - done
  * * %GNI_RC_INVALID_PARAM - no such message queue
- * * %GNI_RC_NOT_DONE - messages are under way
+ * * %GNI_RC_NOT_DONE - events of sends were not taken, and their endpoints are
+ *   still there
  */
 gni_return_t GNI_MsgqRelease(gni_msgq_handle_t msgq_hndl);
 
@@ -3142,7 +3150,7 @@ gni_return_t GNI_MsgqRelease(gni_msgq_handle_t msgq_hndl);
  * Return:
  * * %GNI_RC_SUCCESS - nothing is under way
  * * %GNI_RC_INVALID_PARAM - no such message queue
- * * %GNI_RC_NOT_DONE - messages are under way
+ * * %GNI_RC_NOT_DONE - events of sends were not taken, or messages that came
  */
 gni_return_t GNI_MsgqIdle(gni_msgq_handle_t msgq_hndl);
 
@@ -3157,7 +3165,7 @@ gni_return_t GNI_MsgqIdle(gni_msgq_handle_t msgq_hndl);
  *
  * Interface: 000, lines 3115-3151.
  *
- * Context: any thread; does not wait.
+ * Context: any thread; may wait while another instance joins or leaves.
  * Return:
  * * %GNI_RC_SUCCESS - @attrs are set
  * * %GNI_RC_INVALID_PARAM - no such message queue, or @attrs is NULL
@@ -3176,7 +3184,7 @@ gni_return_t GNI_MsgqGetConnAttrs(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr,
  *
  * Interface: 000, lines 3154-3185.
  *
- * Context: any thread; does not wait.
+ * Context: any thread; may wait while another instance joins or leaves.
  * Return:
  * * %GNI_RC_SUCCESS - connected
  * * %GNI_RC_INVALID_PARAM - no such message queue, or @attrs make no sense
@@ -3192,9 +3200,12 @@ gni_return_t GNI_MsgqConnect(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr,
  * @msgq_hndl: the message queue
  * @pe_addr: PE address of the node, or its translation table index
  *
+ * Both nodes have to do it, and stop sending before. What was sent must have been
+ * received, and what came, too: meanwhile call GNI_MsgqProgress().
+ *
  * Interface: 000, lines 3188-3214.
  *
- * Context: any thread; does not wait.
+ * Context: any thread; may wait while another instance joins or leaves.
  * Return:
  * * %GNI_RC_SUCCESS - done; the place is free for another node
  * * %GNI_RC_INVALID_PARAM - no such message queue
@@ -3214,7 +3225,8 @@ gni_return_t GNI_MsgqConnRelease(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr);
  * @msg_id: the caller's name for it, found in the send event
  * @msg_tag: given to the receiver
  *
- * Raises one event of type MSGQ on the endpoint's queue.
+ * Raises one event of type MSGQ on the endpoint's queue, if it has one. A message to
+ * an instance that has died or left has an event with %GNI_RC_TRANSACTION_ERROR.
  *
  * Interface: 000, lines 3217-3254.
  *
@@ -3223,8 +3235,10 @@ gni_return_t GNI_MsgqConnRelease(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr);
  * * %GNI_RC_SUCCESS - sent
  * * %GNI_RC_INVALID_PARAM - no such message queue or endpoint, or a pointer is
  *   NULL
- * * %GNI_RC_NO_MATCH - no connection to the endpoint's node
- * * %GNI_RC_NOT_DONE - no credit; try again later
+ * * %GNI_RC_NO_MATCH - no connection to the endpoint's node, or the node had no
+ *   such instance when it was connected
+ * * %GNI_RC_NOT_DONE - no credit, or too many events of the endpoint were not taken;
+ *   try again later
  * * %GNI_RC_SIZE_ERROR - header and message are more than max_msg_sz
  * * %GNI_RC_INVALID_STATE - the connection is not complete
  */
@@ -3238,15 +3252,16 @@ gni_return_t GNI_MsgqSend(gni_msgq_handle_t msgq_hndl, gni_ep_handle_t ep_hndl, 
  * @timeout: milliseconds to wait for each message, 0 not to wait
  *
  * Calls the function given to GNI_MsgqInit() for each message, until there is
- * none or it returns 0.
+ * none or it returns 0. The function may use the message queue itself. With
+ * %GNI_MSGQ_MODE_BLOCKING a thread that waits sleeps.
  *
  * Interface: 000, lines 3257-3285.
  *
  * Context: any thread; waits up to @timeout, and calls the caller's function.
  * Return:
  * * %GNI_RC_SUCCESS - no message is left
- * * %GNI_RC_INVALID_PARAM - no such message queue
- * * %GNI_RC_NOT_DONE - the function returned 0; there may be more
+ * * %GNI_RC_INVALID_PARAM - no such message queue, or it was made without a function
+ * * %GNI_RC_NOT_DONE - the function returned 0, or a signal came; there may be more
  * * %GNI_RC_ERROR_RESOURCE - the send queue is full
  * * %GNI_RC_INVALID_STATE - an event came that does not belong here
  * * %GNI_RC_ERROR_NOMEM - no memory
@@ -3258,9 +3273,12 @@ gni_return_t GNI_MsgqProgress(gni_msgq_handle_t msgq_hndl, uint32_t timeout);
  * @attrs: the shape
  * @size: out, bytes, in whole huge pages
  *
+ * The pages are those of the memory that GNI_MsgqInit() would take now, of 2 MiB if
+ * there is none.
+ *
  * Interface: 000, lines 3288-3313.
  *
- * Context: any thread; no system call; needs no NIC.
+ * Context: any thread; does not wait; needs no NIC.
  * Return:
  * * %GNI_RC_SUCCESS - @size is set
  * * %GNI_RC_INVALID_PARAM - a pointer is NULL, or @attrs make no sense

@@ -69,6 +69,7 @@ UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t 
 static void nic_destroy(struct gni_nic *nic)
 {
 	ugni_err_release_all(nic);
+	ugni_msgq_release_all(nic);
 	ugni_ep_destroy_all(nic);
 	ugni_cq_destroy_all(nic);
 	ugni_chan_destroy_all(nic);
@@ -126,6 +127,9 @@ static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struc
 	if (!nic)
 		return ugni_nomem("NIC handle");
 	nic->fd = fd;
+	nic->pe = arg.pe;
+	nic->ptag = (u8)arg.ptag;
+	nic->cookie = cdm->cookie;
 	nic->inst_id = cdm->inst_id;
 	nic->modes = arg.modes;
 	nic->dlvr_mode = GNI_DLVMODE_PERFORMANCE;

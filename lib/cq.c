@@ -192,6 +192,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	}
 	r->descr = what->descr;
 	r->ep = ep;
+	r->msgq = what->msgq;
 	r->async = what->async;
 	r->copy = what->copy;
 	r->mode = what->mode;
@@ -300,6 +301,21 @@ void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc)
 		pthread_mutex_unlock(&cq->slot.lock);
 	}
 	__atomic_sub_fetch(&cq->posting, 1, __ATOMIC_RELEASE);
+}
+
+/* Are there sends through a message queue whose events were not taken? @pe: to whom, or NULL */
+bool ugni_cq_owes_msgq(struct gni_cq *cq, const u32 *pe)
+{
+	struct ugni_req *r;
+	bool owes = false;
+	u32 i;
+
+	pthread_mutex_lock(&cq->slot.lock);
+	reap_lost(cq);
+	for (i = 0; !owes && (r = ugni_req_at(&cq->reqs, i)); i++)
+		owes = r->live && r->msgq && r->ep && (!pe || r->ep->remote_pe == *pe);
+	pthread_mutex_unlock(&cq->slot.lock);
+	return owes;
 }
 
 /* Part the requests of an endpoint, or of all, from it. */

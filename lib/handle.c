@@ -16,7 +16,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "ugni.h"
+#include "msgq.h"
 
 #define COMMIT_STEP	(64UL * 1024)
 #define ALIGNMENT	(16UL * 1024 * 1024)
@@ -39,6 +39,7 @@ struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
 struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
 struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);
 struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, NULL);
+struct ugni_arena ugni_msgqs = ARENA(0x514d4e47, 9, 1U << 14, NULL);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
@@ -46,6 +47,7 @@ _Static_assert(sizeof(struct gni_ep) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_cq) <= 1U << 9, "size of a slot");
 _Static_assert(sizeof(struct gni_comp_chan) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_err) <= 1U << 7, "size of a slot");
+_Static_assert(sizeof(struct gni_msgq) <= 1U << 9, "size of a slot");
 
 static void arena_forget(struct ugni_arena *a)
 {
@@ -79,6 +81,7 @@ static void forked_child(void)
 	for (i = 0; (err = ugni_next(&ugni_errs, &i)); )
 		if (!err->nic)
 			ugni_sys_close(err->fd);
+	ugni_msgq_forked();
 	ugni_control_forked();
 	arena_forget(&ugni_cdms);
 	arena_forget(&ugni_nics);
@@ -86,6 +89,7 @@ static void forked_child(void)
 	arena_forget(&ugni_cqs);
 	arena_forget(&ugni_chans);
 	arena_forget(&ugni_errs);
+	arena_forget(&ugni_msgqs);
 }
 
 static void watch_forks(void)

@@ -4,12 +4,13 @@
  *
  * Objects: a communication domain (gni_cdm) has at most one NIC handle
  * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep),
- * completion queues (gni_cq) and completion channels (gni_comp_chan) belong to
- * a NIC handle, and so do error queues (gni_err) that are not of a device as a
- * whole. All six live in arenas (handle.c), so that any value a program passes
- * as a handle can be checked without touching memory that may not be there.
+ * completion queues (gni_cq), completion channels (gni_comp_chan) and message
+ * queues (gni_msgq) belong to a NIC handle, and so do error queues (gni_err) that
+ * are not of a device as a whole. All seven live in arenas (handle.c), so that any
+ * value a program passes as a handle can be checked without touching memory that
+ * may not be there.
  *
- * Locks, outermost first: gni_cdm, gni_ep, gni_cq, gni_comp_chan, gni_err (each
+ * Locks, outermost first: gni_cdm, gni_ep, gni_msgq, gni_cq, gni_comp_chan, gni_err (each
  * slot.lock of the object), then the arenas' own and that of the control
  * files (info.c). Never two of one kind. Nobody sleeps in the driver with a
  * lock held, and calls that block take none around their sleep, so a thread
@@ -130,6 +131,7 @@ extern struct ugni_arena ugni_eps;
 extern struct ugni_arena ugni_cqs;
 extern struct ugni_arena ugni_chans;
 extern struct ugni_arena ugni_errs;
+extern struct ugni_arena ugni_msgqs;
 
 void ugni_watch_forks(void);
 void *ugni_alloc(struct ugni_arena *a);
@@ -234,7 +236,8 @@ static inline void ugni_unlock(void *obj)
  * @next: request after this one in the list of free ones
  * @gen: goes up with every use, part of the transaction id
  * @live: in use
- * @smsg: a short message
+ * @smsg: a short message, of a message queue too
+ * @msgq: of a message queue
  * @async: the driver's answer comes before the transaction is done
  * @copy: a short message as it was sent, if it may be sent again; freed with
  *	the request
@@ -251,6 +254,7 @@ struct ugni_req {
 	u16 tries;
 	bool live;
 	bool smsg;
+	bool msgq;
 	bool async;
 	u8 mode;
 	u8 seen;
@@ -304,7 +308,10 @@ struct gni_cdm {
  * struct gni_nic - one attachment: one open file of a device
  * @slot: head; its lock is not used: what changes here is atomic
  * @checkpoint: its domain's; the file may be gone, and its number another's
+ * @ptag: protection tag
  * @fd: the file; for ugni_nic_call()
+ * @pe: PE address
+ * @cookie: cookie of the job
  * @inst_id: instance id of the communication domain
  * @modes: its GNI_CDM_MODE_* bits
  * @dlvr_mode: GNI_DLVMODE_* bits for short messages
@@ -314,7 +321,10 @@ struct gni_cdm {
 struct gni_nic {
 	struct ugni_slot slot;
 	bool checkpoint;
+	u8 ptag;
 	int fd;
+	u32 pe;
+	u32 cookie;
 	u32 inst_id;
 	u32 modes;
 	u16 dlvr_mode;
@@ -474,6 +484,7 @@ void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep);
 void ugni_cq_destroy_all(const struct gni_nic *nic);
 void ugni_cq_recycle(void *obj);
 bool ugni_cq_ready(const struct gni_cq *cq);
+bool ugni_cq_owes_msgq(struct gni_cq *cq, const u32 *pe);
 
 /* cqe.c */
 void ugni_entry_text(gni_cq_entry_t entry, char *text, size_t size);
@@ -501,6 +512,10 @@ void ugni_err_release_all(const struct gni_nic *nic);
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);
 enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry);
+
+/* msgq_init.c */
+void ugni_msgq_release_all(const struct gni_nic *nic);
+void ugni_msgq_forked(void);
 
 /* info.c */
 gni_return_t ugni_control_call(u32 device, unsigned long cmd, void *arg);

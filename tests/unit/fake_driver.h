@@ -2,7 +2,8 @@
 /*
  * A driver for tests of the library: it stands in for lib/sys.c, and all of
  * its peers are in this process, so remote addresses are plain addresses and
- * a memory handle's qword1 is the id of the queue behind the region. It carries
+ * a memory handle has the id of the queue behind the region where others have the
+ * number of the registration; tests may give that id alone. It carries
  * out FMA puts, CQ writes, and gets with KGNI_POST_REPORT; other posts it only
  * answers.
  */
@@ -230,6 +231,18 @@ static inline int fake_cq_wait(struct kgni_ioc_cq_wait *a)
 	return GNI_RC_TIMEOUT;
 }
 
+static inline u32 fake_region_cq(u64 qword1)
+{
+	return qword1 < FAKE_CQS ? (u32)qword1 : (u32)(qword1 >> 52);
+}
+
+/* What was registered here with a queue is there as long as that. */
+static inline bool fake_region_gone(const struct kgni_mem_handle *h)
+{
+	return h->qword1 >> 52 && h->qword2 >> 12 == CORE_BITS(h->qword1, 0, 52) &&
+	       !fake_cq((u32)(h->qword1 >> 52));
+}
+
 /* The put itself; two ends of a channel see it as they would the driver's. */
 static inline void fake_put(const struct kgni_ioc_post *a)
 {
@@ -245,13 +258,13 @@ static inline void fake_put(const struct kgni_ioc_post *a)
 		core_store_release((u64 *)(uintptr_t)a->sync_addr, a->sync_value);
 }
 
-static inline void fake_events(const struct kgni_ioc_post *a, int link)
+static inline void fake_end(const struct kgni_ioc_post *a, int link, u32 status)
 {
 	enum kgni_cqe_source source = a->type <= GNI_POST_RDMA_GET ? KGNI_CQE_BTE : KGNI_CQE_FMA;
-	u64 entry = kgni_cqe_done(a->src_event, source, link ? KGNI_ST_LINK : fake.post_status);
+	u64 entry = kgni_cqe_done(a->src_event, source, link ? KGNI_ST_LINK : status);
 
-	if (a->cq_mode & GNI_CQMODE_REMOTE_EVENT && !fake.post_status && link != FAKE_LOST)
-		fake_push((u32)a->remote.qword1,
+	if (a->cq_mode & GNI_CQMODE_REMOTE_EVENT && !status && link != FAKE_LOST)
+		fake_push(fake_region_cq(a->remote.qword1),
 			  kgni_cqe_remote(a->remote_event, a->type, a->flags & KGNI_POST_SMSG ?
 					  KGNI_CQE_SMSG : KGNI_CQE_POST));
 	if (a->src_cq && a->cq_mode & GNI_CQMODE_LOCAL_EVENT)
@@ -260,8 +273,14 @@ static inline void fake_events(const struct kgni_ioc_post *a, int link)
 		fake_push(a->src_cq, entry);
 }
 
+static inline void fake_events(const struct kgni_ioc_post *a, int link)
+{
+	fake_end(a, link, fake.post_status);
+}
+
 static inline int fake_post(const struct kgni_ioc_post *a)
 {
+	u32 status = fake.post_status;
 	int link;
 
 	if (fake.in_post)
@@ -270,10 +289,12 @@ static inline int fake_post(const struct kgni_ioc_post *a)
 	if (fake.post_answer)
 		return fake.post_answer;
 	link = fake.in_link ? fake.in_link(a) : 0;
-	if (link != FAKE_LOST)
+	if (fake_region_gone(&a->remote))
+		status = KGNI_ST_MDD_INVALID;
+	else if (link != FAKE_LOST)
 		fake_put(a);
 	if (!fake.post_silent)
-		fake_events(a, link);
+		fake_end(a, link, status);
 	return link && a->flags & KGNI_POST_REPORT ? GNI_RC_TRANSACTION_ERROR : GNI_RC_SUCCESS;
 }
 
@@ -348,7 +369,7 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 	case KGNI_IOC_CQ_DESTROY:
 		return fake_cq_destroy(((struct kgni_ioc_cq_destroy *)arg)->id);
 	case KGNI_IOC_MEM_REGISTER:
-		reg->handle.qword1 = reg->cq;
+		reg->handle.qword1 = reg->cq ? (u64)reg->cq << 52 | reg->addr >> 12 : 0;
 		reg->handle.qword2 = reg->addr;
 		return GNI_RC_SUCCESS;
 	case KGNI_IOC_MEM_DEREGISTER:

@@ -100,7 +100,7 @@ static void test_memory(void **state)
 	fake_side(&a, 0, 4);
 	fake_side(&b, 0, 4);
 	ok(GNI_MemRegister(a.nic, 0x1000, 8, a.cq, 0, (u32)-1, &h));
-	assert_int_equal(h.qword1, a.cq->id);
+	assert_int_equal(h.qword1, (u64)a.cq->id << 52 | 1);
 	assert_int_equal(h.qword2, 0x1000);
 	ok(GNI_MemRegister(a.nic, 0x2000, 8, NULL, 0, (u32)-1, &h));
 	assert_int_equal(h.qword1, 0);

@@ -8,6 +8,8 @@ static gni_post_descriptor_t post, *d = &post;
 static gni_smsg_attr_t attr = { .msg_type = 99 };
 static gni_post_state_t post_state;
 static gni_mem_handle_t mem;
+static gni_msgq_attr_t shape;
+static gni_msgq_ep_attr_t node;
 static u64 word;
 static u32 a, b;
 static u8 tag;
@@ -105,7 +107,16 @@ static void *msg;
 	X(GNI_SmsgGetNext, s.ep, &msg)						\
 	X(GNI_SmsgRelease, s.ep)						\
 	X(GNI_SmsgSetDeliveryMode, s.nic, 0x8000)				\
-	X(GNI_SmsgSetMaxRetrans, NONE, 1)
+	X(GNI_SmsgSetMaxRetrans, NONE, 1)					\
+	X(GNI_MsgqInit, NONE, NULL, NULL, NULL, &shape, (void *)&word)		\
+	X(GNI_MsgqRelease, NONE)						\
+	X(GNI_MsgqIdle, NONE)							\
+	X(GNI_MsgqGetConnAttrs, NONE, 1, &node, &a)				\
+	X(GNI_MsgqConnect, NONE, 1, &node)					\
+	X(GNI_MsgqConnRelease, NONE, 1)						\
+	X(GNI_MsgqSend, NONE, s.ep, NULL, 0, NULL, 0, 1, 2)			\
+	X(GNI_MsgqProgress, NONE, 0)						\
+	X(GNI_MsgqSize, &shape, &a)
 
 #define X	CALL
 CALLS

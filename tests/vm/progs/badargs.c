@@ -356,7 +356,60 @@ static gni_return_t wait_error_events(void *h)
 	return GNI_WaitErrorEvents(h, &event, 1, 0, &n);
 }
 
-enum type { CDM, NIC, EP, CQ, ERR };
+static gni_return_t msgq_init(void *h)
+{
+	gni_msgq_attr_t at = { .max_msg_sz = 8, .smsg_q_sz = 8, .rcv_pool_sz = 8,
+			       .num_msgq_eps = 1, .nloc_insts = 1, .rcv_cq_sz = 8 };
+	gni_msgq_handle_t q;
+
+	return GNI_MsgqInit(h, NULL, NULL, NULL, &at, &q);
+}
+
+static gni_return_t msgq_release(void *h)
+{
+	return GNI_MsgqRelease(h);
+}
+
+static gni_return_t msgq_idle(void *h)
+{
+	return GNI_MsgqIdle(h);
+}
+
+static gni_return_t msgq_get_conn_attrs(void *h)
+{
+	gni_msgq_ep_attr_t at;
+
+	return GNI_MsgqGetConnAttrs(h, 1, &at, NULL);
+}
+
+static gni_return_t msgq_connect(void *h)
+{
+	gni_msgq_ep_attr_t at = { 0 };
+
+	return GNI_MsgqConnect(h, 1, &at);
+}
+
+static gni_return_t msgq_conn_release(void *h)
+{
+	return GNI_MsgqConnRelease(h, 1);
+}
+
+static gni_return_t msgq_send(void *h)
+{
+	return GNI_MsgqSend(h, ep, buf, 1, NULL, 0, 1, 2);
+}
+
+static gni_return_t msgq_send_ep(void *h)
+{
+	return GNI_MsgqSend(NULL, h, buf, 1, NULL, 0, 1, 2);
+}
+
+static gni_return_t msgq_progress(void *h)
+{
+	return GNI_MsgqProgress(h, 0);
+}
+
+enum type { CDM, NIC, EP, CQ, ERR, MSGQ };
 
 #define CALL(fn, type)	{ #fn, fn, type }
 
@@ -384,7 +437,10 @@ static const struct call {
 	CALL(smsg_set_max_retrans, NIC), CALL(get_nic_stat, NIC), CALL(reset_nic_stat, NIC),
 	CALL(subscribe_errors, NIC), CALL(release_errors, ERR), CALL(get_error_mask, ERR),
 	CALL(set_error_mask, ERR), CALL(set_error_ptag, ERR), CALL(get_error_event, ERR),
-	CALL(wait_error_events, ERR),
+	CALL(wait_error_events, ERR), CALL(msgq_init, NIC), CALL(msgq_release, MSGQ),
+	CALL(msgq_idle, MSGQ), CALL(msgq_get_conn_attrs, MSGQ), CALL(msgq_connect, MSGQ),
+	CALL(msgq_conn_release, MSGQ), CALL(msgq_send, MSGQ), CALL(msgq_send_ep, EP),
+	CALL(msgq_progress, MSGQ),
 };
 
 static void setup(void)

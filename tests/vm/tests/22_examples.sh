@@ -20,6 +20,7 @@ expected()
 	GNI_Get version 0x5c0000, device 0 is Aries, stalls: 0
 	GNI_Job virtual address 0, 10 registrations at most, and 50 % of the device
 	GNI_Mem 4 registrations, read-only: 1, rebuilt: right
+	GNI_Msgq instance 1 sent "shared queue" with tag 3
 	GNI_Post 40, then 42; chain: 7 and 8
 	GNI_Smsg instance 2 sent a short message, with tag 3
 	gni_cq_get source: type 0, value 6, status 0; target: type 0, value 5, status 0

@@ -1,0 +1,311 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shared message queues of two nodes, both in this process, in memory of /dev/shm. */
+#include "fake_driver.h"
+
+#include <dirent.h>
+#include <sys/wait.h>
+
+#define SIZE	40
+
+struct side {
+	gni_cdm_handle_t cdm;
+	gni_nic_handle_t nic;
+	gni_cq_handle_t cq;
+	gni_msgq_handle_t q;
+	gni_ep_handle_t ep;
+	u32 pe;
+	u32 id;
+	u32 got[64];
+	u32 count;
+	int go_on;
+};
+
+static struct side a, b;
+static char dir[64] = "/dev/shm/kgni-unit-XXXXXX";
+
+static int receive(uint32_t snd_id, uint32_t snd_pe, void *msg, uint8_t msg_tag, void *cb_data)
+{
+	struct side *s = cb_data;
+
+	assert_int_equal(snd_id, s == &a ? b.id : a.id);
+	assert_int_equal(snd_pe, s == &a ? b.pe : a.pe);
+	memcpy(&s->got[s->count % 64], msg, 4);
+	assert_int_equal(msg_tag, (u8)s->got[s->count % 64]);
+	s->count++;
+	return s->go_on;
+}
+
+static gni_msgq_attr_t shape(u32 slots, u32 insts)
+{
+	return (gni_msgq_attr_t){
+		.max_msg_sz = SIZE, .smsg_q_sz = slots, .rcv_pool_sz = 3, .num_msgq_eps = 2,
+		.nloc_insts = insts, .rcv_cq_sz = 16,
+	};
+}
+
+static void side_open(struct side *s, u32 device, u32 id)
+{
+	memset(s, 0, sizeof(*s));
+	s->id = id;
+	s->go_on = 1;
+	ok(GNI_CdmCreate(id, GNI_FIND_ALLOC_PTAG, 99, 0, &s->cdm));
+	ok(GNI_CdmAttach(s->cdm, device, &s->pe, &s->nic));
+	ok(GNI_CqCreate(s->nic, 64, 0, 0, NULL, NULL, &s->cq));
+}
+
+static void pair(u32 slots)
+{
+	gni_msgq_attr_t at = shape(slots, 1);
+	gni_msgq_ep_attr_t at_a, at_b;
+	u32 size = 0;
+
+	fake.devices = 2;
+	fake.post_answer = 0;
+	fake.post_silent = false;
+	fake.post_status = 0;
+	fake.in_post = NULL;
+	fake.in_link = NULL;
+	side_open(&a, 0, 5);
+	side_open(&b, 1, 6);
+	ok(GNI_MsgqInit(a.nic, receive, &a, a.cq, &at, &a.q));
+	ok(GNI_MsgqInit(b.nic, receive, &b, b.cq, &at, &b.q));
+	ok(GNI_MsgqGetConnAttrs(a.q, b.pe, &at_a, &size));
+	assert_int_equal(size, offsetof(gni_msgq_ep_attr_t, insts) + sizeof(at_a.insts[0]));
+	ok(GNI_MsgqGetConnAttrs(b.q, a.pe, &at_b, NULL));
+	ok(GNI_MsgqConnect(a.q, b.pe, &at_b));
+	ok(GNI_MsgqConnect(b.q, a.pe, &at_a));
+	ok(GNI_EpCreate(a.nic, a.cq, &a.ep));
+	ok(GNI_EpBind(a.ep, b.pe, 6));
+	ok(GNI_EpCreate(b.nic, b.cq, &b.ep));
+	ok(GNI_EpBind(b.ep, a.pe, 5));
+}
+
+static void pair_end(void)
+{
+	ok(GNI_CdmDestroy(a.cdm));
+	ok(GNI_CdmDestroy(b.cdm));
+}
+
+static int files(void)
+{
+	struct dirent *entry;
+	DIR *d = opendir(dir);
+	int n = 0;
+
+	while ((entry = readdir(d)))
+		n += entry->d_name[0] == 'k';
+	closedir(d);
+	return n;
+}
+
+static void remove_all(void)
+{
+	struct dirent *entry;
+	char path[300];
+	DIR *d = opendir(dir);
+
+	while ((entry = readdir(d))) {
+		snprintf(path, sizeof(path), "%s/%.200s", dir, entry->d_name);
+		unlink(path);
+	}
+	closedir(d);
+	rmdir(dir);
+}
+
+static gni_return_t send_number(struct side *s, u32 n)
+{
+	return GNI_MsgqSend(s->q, s->ep, &n, 4, NULL, 0, n, (u8)n);
+}
+
+static void event(struct side *s, u32 n, gni_return_t rc)
+{
+	gni_cq_entry_t e = 0;
+
+	assert_int_equal(GNI_CqGetEvent(s->cq, &e), rc);
+	assert_int_equal(gni_cq_get_msg_id(e), n);
+	assert_int_equal(gni_cq_get_type(e), GNI_CQ_EVENT_TYPE_MSGQ);
+}
+
+static void test_messages(void **state)
+{
+	u32 i, n;
+
+	(void)state;
+	for (n = 1; n < 12; n++) {
+		pair(n);
+		assert_int_equal(files(), 2);
+		for (i = 0; i < 50; i++) {
+			ok(send_number(&a, i));
+			event(&a, i, GNI_RC_SUCCESS);
+			ok(send_number(&b, i));
+			event(&b, i, GNI_RC_SUCCESS);
+			ok(GNI_MsgqProgress(b.q, 0));
+			ok(GNI_MsgqProgress(a.q, 0));
+			assert_int_equal(b.got[i % 64], i);
+			assert_int_equal(a.got[i % 64], i);
+			ok(GNI_MsgqIdle(a.q));
+			/* What is consumed is told when half of it is, or on demand. */
+			if (n % 2 && send_number(&a, 99) == GNI_RC_SUCCESS) {
+				event(&a, 99, GNI_RC_SUCCESS);
+				ok(GNI_MsgqProgress(b.q, 0));
+				b.count--;
+			}
+		}
+		ok(GNI_EpDestroy(a.ep));
+		ok(GNI_MsgqRelease(a.q));
+		assert_int_equal(files(), 1);
+		ok(GNI_MsgqRelease(b.q));
+		pair_end();
+		assert_int_equal(files(), 0);
+		assert_int_equal(fake.open_files, 0);
+	}
+}
+
+/* The driver has no room: nothing was sent, and it goes on as if nothing had been. */
+static void test_busy(void **state)
+{
+	gni_cq_entry_t e;
+
+	(void)state;
+	pair(4);
+	ok(send_number(&a, 1));
+	fake.post_answer = GNI_RC_ERROR_RESOURCE;
+	assert_int_equal(send_number(&a, 2), GNI_RC_NOT_DONE);
+	fake.post_answer = -ENOMEM;
+	assert_int_equal(send_number(&a, 2), GNI_RC_NOT_DONE);
+	fake.post_answer = 0;
+	ok(send_number(&a, 2));
+	event(&a, 1, GNI_RC_SUCCESS);
+	event(&a, 2, GNI_RC_SUCCESS);
+	assert_int_equal(GNI_CqGetEvent(a.cq, &e), GNI_RC_NOT_DONE);
+	ok(GNI_MsgqProgress(b.q, 0));
+	assert_int_equal(b.count, 2);
+	assert_int_equal(b.got[1], 2);
+	/* The target is not there. */
+	fake.post_status = KGNI_ST_MDD_INVALID;
+	fake.in_link = NULL;
+	pair_end();
+}
+
+static int lost_left, lost_how;
+
+static int lose(const struct kgni_ioc_post *arg)
+{
+	(void)arg;
+	return lost_left && lost_left-- ? lost_how : 0;
+}
+
+/* Ways that fail: what may have arrived is put again until it is known to have. */
+static void test_link(void **state)
+{
+	u32 how, times, n, sent = 0;
+	gni_cq_entry_t e;
+
+	(void)state;
+	for (how = FAKE_LOST; how <= FAKE_ACK_LOST; how++) {
+		pair(3);
+		fake.in_link = lose;
+		ok(GNI_SmsgSetMaxRetrans(a.nic, 2));
+		for (times = 1, n = 0; times < 9; times++) {
+			lost_left = (int)times;
+			lost_how = (int)how;
+			ok(send_number(&a, n));
+			event(&a, n++, times > 2 ? GNI_RC_TRANSACTION_ERROR : GNI_RC_SUCCESS);
+			/* From here on the way is good, or will be soon. */
+			for (sent = 0; sent < 5 && send_number(&a, n) != GNI_RC_SUCCESS; sent++)
+				assert_int_equal(GNI_CqGetEvent(a.cq, &e), GNI_RC_NOT_DONE);
+			assert_true(sent < 5);
+			event(&a, n++, GNI_RC_SUCCESS);
+			lost_left = 0;
+			do
+				ok(GNI_MsgqProgress(b.q, 0));
+			while (GNI_MsgqIdle(b.q) == GNI_RC_NOT_DONE);
+			/* All came, each once, in order. */
+			assert_int_equal(b.count, n);
+			assert_int_equal(b.got[(n - 2) % 64], n - 2);
+			assert_int_equal(b.got[(n - 1) % 64], n - 1);
+		}
+		pair_end();
+	}
+}
+
+/* At a checkpoint nothing of the device is touched, and all can be given back. */
+static void test_checkpoint(void **state)
+{
+	gni_msgq_ep_attr_t at;
+	gni_msgq_attr_t s = shape(3, 1);
+	gni_msgq_handle_t q;
+	unsigned int calls;
+
+	(void)state;
+	pair(3);
+	ok(GNI_CdmCheckpoint(a.cdm));
+	calls = fake.calls;
+	assert_int_equal(send_number(&a, 1), GNI_RC_INVALID_PARAM);
+	assert_int_equal(GNI_MsgqProgress(a.q, 0), GNI_RC_INVALID_PARAM);
+	assert_int_equal(GNI_MsgqGetConnAttrs(a.q, 3, &at, NULL), GNI_RC_INVALID_PARAM);
+	assert_int_equal(GNI_MsgqConnRelease(a.q, b.pe), GNI_RC_INVALID_PARAM);
+	assert_int_equal(GNI_MsgqInit(a.nic, receive, &a, a.cq, &s, &q), GNI_RC_INVALID_PARAM);
+	ok(GNI_MsgqIdle(a.q));
+	assert_int_equal(fake.calls, calls);
+	ok(GNI_CdmResume(a.cdm));
+	ok(send_number(&a, 1));
+	event(&a, 1, GNI_RC_SUCCESS);
+	ok(GNI_MsgqProgress(b.q, 0));
+	assert_int_equal(b.count, 1);
+	ok(GNI_CdmCheckpoint(a.cdm));
+	calls = fake.calls;
+	ok(GNI_MsgqRelease(a.q));
+	assert_int_equal(GNI_MsgqRelease(a.q), GNI_RC_INVALID_PARAM);
+	assert_int_equal(fake.calls, calls);
+	pair_end();
+}
+
+/* A child of fork() has no handle, and can have one of its own. */
+static void test_fork(void **state)
+{
+	gni_msgq_attr_t s = shape(3, 2);
+	gni_msgq_handle_t q;
+	int status;
+	pid_t pid;
+
+	(void)state;
+	fake.devices = 2;
+	side_open(&a, 0, 5);
+	ok(GNI_MsgqInit(a.nic, receive, &a, a.cq, &s, &a.q));
+	pid = fork();
+	if (!pid) {
+		if (GNI_MsgqIdle(a.q) != GNI_RC_INVALID_PARAM)
+			_exit(1);
+		side_open(&b, 0, 6);
+		if (GNI_MsgqInit(b.nic, receive, &b, b.cq, &s, &q) != GNI_RC_SUCCESS)
+			_exit(2);
+		_exit(GNI_MsgqRelease(q));
+	}
+	assert_true(pid > 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	assert_int_equal(files(), 1);
+	ok(GNI_CdmDestroy(a.cdm));
+	assert_int_equal(files(), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_busy),
+		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_fork),
+		/* It leaves an instance behind until the program ends. */
+		cmocka_unit_test(test_checkpoint),
+	};
+	int failed;
+
+	if (!mkdtemp(dir))
+		return 77;
+	setenv("UGNI_MSGQ_DIR", dir, 1);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	remove_all();
+	return failed;
+}

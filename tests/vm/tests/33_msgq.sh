@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Shared message queues, in ordinary shared memory and in huge pages.
+# timeout: 400
+. "${0%/*}/lib.sh"
+
+load_kgni nics=2
+export UGNI_MSGQ_DIR=/dev/shm
+run_prog msgq
+unset UGNI_MSGQ_DIR
+mkdir -p /mnt/huge
+if mount -t hugetlbfs -o mode=1777 none /mnt/huge; then
+	pages=$(cat /proc/sys/vm/nr_hugepages)
+	echo 16 >/proc/sys/vm/nr_hugepages
+	run_prog msgq
+	umount /mnt/huge
+	echo "$pages" >/proc/sys/vm/nr_hugepages
+else
+	skip "huge pages" "no hugetlbfs"
+fi
+unload_kgni
+done_testing
