@@ -219,6 +219,70 @@ void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr)
 	return (char *)kmap_local_page(kgni_mdd_page(mdd, addr)) + offset_in_page(addr);
 }
 
+/*
+ * How many bytes from @addr on, of @n that are covered, the kernel sees in a row: one
+ * page, or where it sees all of memory, pages of a row, as those of a huge page are.
+ */
+static size_t kgni_mdd_run(struct kgni_mdd *mdd, u64 addr, size_t n)
+{
+	unsigned long i = (addr - mdd->base) >> PAGE_SHIFT;
+	size_t run = PAGE_SIZE - offset_in_page(addr);
+
+	if (IS_ENABLED(CONFIG_KMAP_LOCAL))
+		return min(run, n);
+	if (!mdd->pages)
+		return n;
+	for (; run < n; run += PAGE_SIZE, i++)
+		if (page_to_pfn(mdd->pages[i + 1]) != page_to_pfn(mdd->pages[i]) + 1)
+			return run;
+	return n;
+}
+
+/* Does this CPU move strings faster than a loop moves words? */
+static bool kgni_strings_are_fast(void)
+{
+#ifdef CONFIG_X86
+	return boot_cpu_has(X86_FEATURE_ERMS);
+#else
+	return true;
+#endif
+}
+
+#define KGNI_COPY_BLOCK	64
+
+/* All of a block is read before any of it is written: TLBs of emulators like that. */
+static void kgni_copy_block(u64 *dst, const u64 *src)
+{
+	u64 a = READ_ONCE(src[0]), b = READ_ONCE(src[1]), c = READ_ONCE(src[2]);
+	u64 d = READ_ONCE(src[3]), e = READ_ONCE(src[4]), f = READ_ONCE(src[5]);
+	u64 g = READ_ONCE(src[6]), h = READ_ONCE(src[7]);
+
+	WRITE_ONCE(dst[0], a);
+	WRITE_ONCE(dst[1], b);
+	WRITE_ONCE(dst[2], c);
+	WRITE_ONCE(dst[3], d);
+	WRITE_ONCE(dst[4], e);
+	WRITE_ONCE(dst[5], f);
+	WRITE_ONCE(dst[6], g);
+	WRITE_ONCE(dst[7], h);
+}
+
+/* As memmove(), which moves strings. */
+static void kgni_copy_blocks(void *dst, const void *src, size_t n)
+{
+	if (((unsigned long)dst | (unsigned long)src) & 7 || kgni_strings_are_fast() ||
+	    (unsigned long)dst - (unsigned long)src < n) {
+		memmove(dst, src, n);
+		return;
+	}
+	for (; n >= KGNI_COPY_BLOCK; n -= KGNI_COPY_BLOCK) {
+		kgni_copy_block(dst, src);
+		dst += KGNI_COPY_BLOCK;
+		src += KGNI_COPY_BLOCK;
+	}
+	memcpy(dst, src, n);
+}
+
 /* Words that programs poll are never torn. */
 static void kgni_copy_bytes(void *dst, const void *src, size_t n)
 {
@@ -229,7 +293,7 @@ static void kgni_copy_bytes(void *dst, const void *src, size_t n)
 	else if (n == 4 && !(align & 3))
 		WRITE_ONCE(*(u32 *)dst, READ_ONCE(*(const u32 *)src));
 	else
-		memmove(dst, src, n);
+		kgni_copy_blocks(dst, src, n);
 }
 
 /**
@@ -244,7 +308,7 @@ static void kgni_copy_bytes(void *dst, const void *src, size_t n)
 void kgni_mdd_write(struct kgni_mdd *mdd, u64 addr, const void *src, size_t n)
 {
 	while (n) {
-		size_t piece = min_t(size_t, n, PAGE_SIZE - offset_in_page(addr));
+		size_t piece = kgni_mdd_run(mdd, addr, n);
 		void *dst = kgni_mdd_map(mdd, addr);
 
 		kgni_copy_bytes(dst, src, piece);
@@ -268,8 +332,7 @@ void kgni_mdd_write(struct kgni_mdd *mdd, u64 addr, const void *src, size_t n)
 void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 saddr, size_t n)
 {
 	while (n) {
-		size_t piece = min3((size_t)(PAGE_SIZE - offset_in_page(daddr)),
-				    (size_t)(PAGE_SIZE - offset_in_page(saddr)), n);
+		size_t piece = kgni_mdd_run(src, saddr, kgni_mdd_run(dst, daddr, n));
 		void *s = kgni_mdd_map(src, saddr);
 		void *d = kgni_mdd_map(dst, daddr);
 

@@ -490,6 +490,72 @@ static void write(struct kunit *test)
 	expect_moved(test, to, p);
 }
 
+#define RUN	8
+
+/* Which pages of a block that lies in a row follow each other in a registration. */
+static const u8 orders[][RUN] = {
+	{ 0, 1, 2, 3, 4, 5, 6, 7 }, { 7, 6, 5, 4, 3, 2, 1, 0 }, { 0, 1, 4, 5, 2, 3, 6, 7 },
+	{ 4, 5, 6, 7, 0, 1, 2, 3 }, { 0, 2, 4, 6, 1, 3, 5, 7 }, { 1, 2, 3, 4, 5, 6, 7, 0 },
+};
+
+static struct kgni_mdd *in_order(struct kunit *test, const u8 *order)
+{
+	struct kgni_mdd *mdd = kunit_kzalloc(test, sizeof(*mdd), GFP_KERNEL);
+	void *block = kunit_kmalloc(test, RUN * P, GFP_KERNEL);
+	u32 i;
+
+	KUNIT_ASSERT_NOT_NULL(test, mdd);
+	KUNIT_ASSERT_NOT_NULL(test, block);
+	KUNIT_ASSERT_TRUE(test, PAGE_ALIGNED(block));
+	mdd->base = BASE;
+	mdd->npages = RUN;
+	mdd->pages = kunit_kcalloc(test, RUN, sizeof(*mdd->pages), GFP_KERNEL);
+	KUNIT_ASSERT_NOT_NULL(test, mdd->pages);
+	for (i = 0; i < RUN; i++)
+		mdd->pages[i] = virt_to_page(block + order[i] * P);
+	return mdd;
+}
+
+static u8 *byte_of(const struct kgni_mdd *mdd, u64 offset)
+{
+	return (u8 *)page_address(mdd->pages[offset >> PAGE_SHIFT]) + offset_in_page(offset);
+}
+
+/* What lies in a row is copied at once, and nothing that does not. */
+static void copy_runs(struct kunit *test, const u8 *to_order, const u8 *from_order)
+{
+	static const struct piece runs[] = {
+		{ 0, 0, RUN * P }, { 1, 0, 7 * P }, { P - 1, 3 * P + 5, 3 * P + 1 },
+		{ 2 * P, P, 6 * P }, { P, 100, P },
+	};
+	struct kgni_mdd *to = in_order(test, to_order), *from = in_order(test, from_order);
+	u64 k, i, wrong = 0;
+
+	for (i = 0; i < RUN * P; i++)
+		*byte_of(from, i) = kgt_byte(i, 1);
+	for (k = 0; k < ARRAY_SIZE(runs); k++) {
+		const struct piece *p = &runs[k];
+
+		for (i = 0; i < RUN * P; i++)
+			*byte_of(to, i) = kgt_byte(i, 2);
+		kgni_mdd_copy(to, BASE + p->to, from, BASE + p->from, p->n);
+		for (i = 0; i < RUN * P; i++)
+			wrong += *byte_of(to, i) != (i - p->to < p->n ?
+						      kgt_byte(i - p->to + p->from, 1) :
+						      kgt_byte(i, 2));
+	}
+	KUNIT_EXPECT_EQ(test, wrong, 0);
+}
+
+static void runs_of_pages(struct kunit *test)
+{
+	u32 i, k;
+
+	for (i = 0; i < ARRAY_SIZE(orders); i++)
+		for (k = 0; k < ARRAY_SIZE(orders); k++)
+			copy_runs(test, orders[i], orders[k]);
+}
+
 static void map(struct kunit *test)
 {
 	struct kgt_mem *m = kgt_mem(test, attached(test), 3, 0, NULL);
@@ -781,6 +847,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(one_of_many_deregisters),
 	KUNIT_CASE_PARAM(copy, piece_gen_params),
 	KUNIT_CASE_PARAM(write, piece_gen_params),
+	KUNIT_CASE(runs_of_pages),
 	KUNIT_CASE(map),
 	KUNIT_CASE_PARAM(words_are_not_torn, word_size_gen_params),
 	KUNIT_CASE_PARAM(register_memory, registering_gen_params),
