@@ -162,11 +162,27 @@ static void reap_lost(struct gni_cq *cq)
 	core_store(&cq->lost, left);
 }
 
+/* How many requests of an endpoint are on this queue. */
+static u32 req_here(const struct gni_cq *cq, const struct gni_ep *ep)
+{
+	const struct ugni_req *r;
+	u32 i, n = 0;
+
+	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++)
+		n += r->live && r->ep == ep;
+	return n;
+}
+
 /* Count a request more, unless there are too many. */
 static bool req_count(struct gni_cq *cq, struct gni_ep *ep)
 {
+	u32 limit = req_limit(cq, ep);
+
 	/* Posts to several queues may count at once, so count first. */
-	if (__atomic_add_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED) <= req_limit(cq, ep))
+	if (__atomic_add_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED) <= limit)
+		return true;
+	/* Of those some may be on other queues. */
+	if (cq != ep->cq && req_here(cq, ep) < limit)
 		return true;
 	__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
 	return false;
@@ -183,7 +199,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 		if (!req_count(cq, ep))
 			return ugni_bad(GNI_RC_ERROR_RESOURCE,
 					"%u transactions of the endpoint wait for events, as many as may",
-					core_load(outstanding(cq, ep)));
+					req_limit(cq, ep));
 	}
 	rc = ugni_req_get(&cq->reqs, what->smsg, &r, tid);
 	if (rc != GNI_RC_SUCCESS) {

@@ -289,6 +289,42 @@ static void test_source_queue(void)
 }
 
 /* As many posts as its queue has entries, on the queue of the post, too. */
+/* Post @n by an endpoint whose queue is another. */
+static gni_return_t post_many(struct rdma *b, gni_cq_handle_t cq, gni_post_descriptor_t *d, int n)
+{
+	gni_return_t rc = GNI_RC_SUCCESS;
+	int i;
+
+	for (i = 0; i < n && rc == GNI_RC_SUCCESS; i++) {
+		desc_rdma(b, &d[i], GNI_POST_RDMA_PUT, 0, 0, 64);
+		d[i].src_cq_hndl = cq;
+		rc = GNI_PostRdma(b->t.ep, &d[i]);
+	}
+	return rc;
+}
+
+/* Each queue has room for its own posts, however many there are on another. */
+static void test_limits(void)
+{
+	gni_post_descriptor_t many[4], few[2], more;
+	gni_cq_handle_t large, small;
+	struct rdma b;
+
+	rdma_open(&b, PEER, PAGE);
+	large = cq_open(&b.t.n, 4, GNI_CQ_NOBLOCK);
+	small = cq_open(&b.t.n, 2, GNI_CQ_NOBLOCK);
+	is_rc(post_many(&b, large, many, 4), GNI_RC_SUCCESS);
+	is_rc(post_many(&b, small, few, 2), GNI_RC_SUCCESS);
+	is_rc(post_many(&b, small, &more, 1), GNI_RC_ERROR_RESOURCE);
+	is_rc(post_many(&b, large, &more, 1), GNI_RC_ERROR_RESOURCE);
+	is_rc(GNI_EpUnbind(b.t.ep), GNI_RC_NOT_DONE);
+	drain_limit(large, many, 4);
+	is_rc(post_many(&b, small, &more, 1), GNI_RC_ERROR_RESOURCE);
+	drain_limit(small, few, 2);
+	is_rc(GNI_EpUnbind(b.t.ep), GNI_RC_SUCCESS);
+	target_close(&b.t);
+}
+
 static void test_limit(void)
 {
 	gni_post_descriptor_t d[5];
@@ -768,6 +804,7 @@ static const struct test tests[] = {
 	CASES("events", test_events),
 	CASE("a queue of its own for a post", test_source_queue),
 	CASE("limit of outstanding posts", test_limit),
+	CASE("limits of several queues", test_limits),
 	CASE("descriptor written to in flight", test_scratch_in_flight),
 	CASES("fence", test_fence),
 	CASE("single channel", test_single_channel),
