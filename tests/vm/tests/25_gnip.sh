@@ -128,6 +128,12 @@ stream_ends()
 	fi
 }
 
+# block_transfer BYTES: of frames that are larger.
+block_transfer()
+{
+	echo "$1" >/sys/module/gnip/parameters/fma_max
+}
+
 test_device()
 {
 	is "$(a cat /sys/class/net/gnip0/address)" 02:47:00:00:00:01 \
@@ -208,7 +214,11 @@ test_integrity()
 	done
 	stream 30000000
 	stream_ends "a stream comes back as it was"
-	counted a tx_large "$large" "large frames went by block transfer"
+	counted a tx_large "$large" "large frames went into buffers of the peer"
+	block_transfer 0
+	stream 10000000
+	stream_ends "by block transfer too"
+	block_transfer 65536
 	a ethtool -K gnip0 tso off tx off sg off >/dev/null
 	stream 5000000
 	stream_ends "without segmentation, checksums and scattered frames too"
@@ -460,11 +470,14 @@ test_neighbours
 test_integrity
 test_file
 test_iperf
+# Frames of both kinds on their way.
+block_transfer 16384
 test_changes
 test_queues
 test_quiesce
 test_link
 test_memory
+block_transfer 65536
 test_devices
 test_removal
 test_parameters
