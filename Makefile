@@ -352,6 +352,14 @@ bench-gnip:
 	$(Q)$(MAKE) module lib tools tests-vm
 	$(Q)tests/vm/bench-gnip.sh $(ROUNDS)
 
+# gni_perf beside the limits of the machine, UCX, libfabric and soft-RoCE, with 5
+# rounds unless ROUNDS= says; PICTURES=1 draws curves into Documentation/ instead.
+.PHONY: bench
+bench:
+	$(Q)tests/vm/deps.sh build vm
+	$(Q)$(MAKE) module lib tools
+	$(Q)tests/vm/bench.sh $(if $(PICTURES),pictures,$(if $(filter file,$(origin ROUNDS)),5,$(ROUNDS)))
+
 # For scripts: one variable's value.
 print-%:
 	@printf '%s\n' '$($*)'
@@ -431,6 +439,7 @@ help:
 	@echo 'make fuzz-vm     look for bugs in the driver, in the debug VM; MINUTES=20'
 	@echo 'make lint        checkpatch, sparse, W=1 and -Werror builds, shellcheck'
 	@echo 'make demo        boot a VM that runs tools/demo.sh'
+	@echo 'make bench       gni_perf beside others, in the VM; ROUNDS=5, or PICTURES=1'
 	@echo 'make bench-gnip  IP over GNI beside veth and loopback, in the VM; ROUNDS=3'
 	@echo 'make install     DESTDIR= PREFIX=/usr LIBDIR=PREFIX/lib; also uninstall,'
 	@echo '                 install-user, install-module, install-source'
