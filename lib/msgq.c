@@ -12,12 +12,18 @@
  */
 #include <errno.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include "msgq.h"
 
-/* How often to try for a lock of the region that another instance holds. */
-#define LOCK_TRIES	512
-/* After so many tries ask whether it is alive. */
+/* How often to try for a lock of the region that another instance holds, at once ... */
+#define LOCK_SPINS	64
+/* ... and with rests, which let it run where CPUs are few. */
+#define LOCK_TRIES	400
+#define LOCK_REST_NS	50000
+/* Of so many of these one asks whether it is alive. */
 #define LOCK_LOOK	16
 /* Without credits one send asks for some, and of its own so many the last does again. */
 #define STALLS		32
@@ -101,20 +107,40 @@ static bool holds(struct gni_msgq *q, u64 holder)
 	       alive(q, (u32)holder - 1, (u32)(holder >> 32));
 }
 
+/* The call of the C library is where a thread may be cancelled. */
+static void rest(void)
+{
+	struct timespec ts = { .tv_nsec = LOCK_REST_NS };
+
+	syscall(SYS_nanosleep, &ts, NULL);
+}
+
+static bool lock_soon(u64 *lock, u64 me)
+{
+	u32 i;
+
+	for (i = 0; i < LOCK_SPINS; i++)
+		if (!core_load(lock) && !kgni_msgq_lock(lock, 0, me))
+			return true;
+	return false;
+}
+
 /* Return: false if another instance, which lives, holds it. */
 static bool lock_word(struct gni_msgq *q, u64 *lock)
 {
 	u64 holder, me = kgni_msgq_token(q->inst, q->epoch);
 	u32 i;
 
-	for (i = 1; i <= LOCK_TRIES; i++) {
+	if (lock_soon(lock, me))
+		return true;
+	for (i = 0; i < LOCK_TRIES; i++) {
 		holder = kgni_msgq_lock(lock, 0, me);
 		if (!holder)
 			return true;
 		if (i % LOCK_LOOK == 0 && !holds(q, holder) &&
 		    !kgni_msgq_lock(lock, holder, me))
 			return true;
-		sched_yield();
+		rest();
 	}
 	return false;
 }
@@ -390,10 +416,11 @@ static void event(struct gni_msgq *q, u64 entry)
  */
 static void scan(struct gni_msgq *q)
 {
+	u64 looks = q->view.shape.conns * (q->view.shape.slots + 1ULL);
 	u32 c, slot;
 
 	for (c = 0; c < q->view.shape.conns; ) {
-		if (q->pool_count == q->pool_size)
+		if (q->pool_count == q->pool_size || !looks--)
 			return;
 		slot = q->view.shape.slots;
 		if (core_load(&kgni_msgq_conn(&q->view, c)->state) != KGNI_MSGQ_FREE)
@@ -407,9 +434,9 @@ static void scan(struct gni_msgq *q)
 /* Move what has arrived to the pool. */
 static void fetch(struct gni_msgq *q)
 {
-	u64 entry;
+	u64 entry, left = 2ULL * q->attrs[6] + 1;
 
-	while (q->pool_count < q->pool_size) {
+	while (q->pool_count < q->pool_size && left--) {
 		switch (kgni_ring_pop(&q->rcv->ring, &entry)) {
 		case KGNI_RING_ENTRY:
 			event(q, entry);

@@ -688,12 +688,15 @@ enum kgni_msgq_got {
 static inline void kgni_msgq_consume(const struct kgni_msgq_view *v, u32 c, u32 slot, u8 count)
 {
 	struct kgni_msgq_conn *conn = kgni_msgq_conn(v, c);
-	u32 was;
+	u32 i, was;
 
 	core_store_release(&kgni_msgq_rdone(v, c)[slot], count);
-	do
+	/* One too few does no harm: whoever lacks the slot asks. */
+	for (i = 0; i < KGNI_MSGQ_INSTS_MAX; i++) {
 		was = core_load(&conn->pending);
-	while (core_cmpxchg(&conn->pending, was, was + 1) != was);
+		if (core_cmpxchg(&conn->pending, was, was + 1) == was)
+			break;
+	}
 }
 
 /* Is there a message in the slot that nobody has consumed yet? @word: out: its word */

@@ -7,12 +7,14 @@
 load_kgni nics=2
 export UGNI_MSGQ_DIR=/dev/shm
 run_prog msgq
+run_prog msgq_kill
 unset UGNI_MSGQ_DIR
 mkdir -p /mnt/huge
 if mount -t hugetlbfs -o mode=1777 none /mnt/huge; then
 	pages=$(cat /proc/sys/vm/nr_hugepages)
 	echo 16 >/proc/sys/vm/nr_hugepages
 	run_prog msgq
+	run_prog msgq_kill
 	umount /mnt/huge
 	echo "$pages" >/proc/sys/vm/nr_hugepages
 else
