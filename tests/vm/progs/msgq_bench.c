@@ -1,0 +1,245 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * What a shared message queue takes beside short messages: memory and time, for
+ * instances on two nodes, which are two NICs. Not a test: msgq_bench [INSTANCES...]
+ * prints a table for Documentation/msgq.rst.
+ *
+ * Every instance can send to every one of the other node, with as many messages on
+ * their way to each as CREDITS; those of the first node then send so many in turn.
+ */
+#include <time.h>
+
+#include "common.h"
+
+#define INSTS		GNI_MSGQ_NODE_INSTS_MAX
+#define SIZE		64
+#define CREDITS		8
+#define MESSAGES	10000
+
+struct world {
+	unsigned int insts;
+	bool shared;			/* a shared queue, or short messages */
+	_Atomic unsigned int ready, joined, connected;
+	_Atomic bool go, leave;
+	_Atomic uint64_t got;
+	gni_msgq_ep_attr_t attr[2];
+	gni_smsg_attr_t mbox[2 * INSTS][INSTS];
+	pid_t pid[2 * INSTS];
+};
+
+static struct world *w;
+static unsigned int me;
+static struct nic nic;
+static gni_msgq_handle_t q;
+static gni_ep_handle_t ep[INSTS];
+
+static uint64_t now_us(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
+}
+
+static long available_kb(void)
+{
+	char line[128];
+	long kb = 0;
+	FILE *f = fopen("/proc/meminfo", "r");
+
+	while (f && fgets(line, sizeof(line), f))
+		if (sscanf(line, "MemAvailable: %ld", &kb) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return kb;
+}
+
+static unsigned int other(unsigned int i)
+{
+	return i * 2 + !(me % 2);
+}
+
+static int count(uint32_t snd_id, uint32_t snd_pe, void *msg, uint8_t msg_tag, void *cb_data)
+{
+	(void)snd_id;
+	(void)snd_pe;
+	(void)msg;
+	(void)msg_tag;
+	(void)cb_data;
+	w->got++;
+	return 1;
+}
+
+static gni_msgq_attr_t attrs(void)
+{
+	return (gni_msgq_attr_t){
+		.max_msg_sz = SIZE,
+		.smsg_q_sz = CREDITS * w->insts,
+		.rcv_pool_sz = 16,
+		.num_msgq_eps = 1,
+		.nloc_insts = w->insts,
+		.rcv_cq_sz = CREDITS * w->insts,
+	};
+}
+
+static void set_up_shared(void)
+{
+	gni_msgq_attr_t at = attrs();
+	unsigned int node = me % 2;
+
+	must_do(GNI_MsgqInit(nic.h, count, NULL, nic.tx, &at, &q));
+	w->joined++;
+	must(wait_for(w->joined == 2 * w->insts));
+	if (me < 2) {
+		must_do(GNI_MsgqGetConnAttrs(q, node ? nic.pe - 1 : nic.pe + 1, &w->attr[node],
+					     NULL));
+		w->connected++;
+		must(wait_for(w->connected >= 2));
+		must_do(GNI_MsgqConnect(q, w->attr[!node].pe_addr, &w->attr[!node]));
+		w->connected++;
+	}
+	must(wait_for(w->connected == 4));
+}
+
+static void set_up_short(void)
+{
+	gni_smsg_attr_t at = { .msg_type = GNI_SMSG_TYPE_MBOX, .mbox_maxcredit = CREDITS,
+			       .msg_maxsize = SIZE };
+	gni_mem_handle_t mh;
+	unsigned int i;
+	char *mem;
+
+	must_do(GNI_SmsgBufferSizeNeeded(&at, &at.buff_size));
+	mem = map_private((size_t)at.buff_size * w->insts);
+	mem_open(&nic, mem, (size_t)at.buff_size * w->insts, nic.rx, 0, &mh);
+	at.msg_buffer = mem;
+	at.mem_hndl = mh;
+	for (i = 0; i < w->insts; i++) {
+		at.mbox_offset = i * at.buff_size;
+		w->mbox[me][i] = at;
+	}
+	w->joined++;
+	must(wait_for(w->joined == 2 * w->insts));
+	for (i = 0; i < w->insts; i++)
+		must_do(GNI_SmsgInit(ep[i], &w->mbox[me][i], &w->mbox[other(i)][me / 2]));
+}
+
+static void send_one(unsigned int i)
+{
+	static char buf[SIZE];
+	gni_cq_entry_t ev;
+	gni_return_t rc;
+
+	do
+		rc = w->shared ? GNI_MsgqSend(q, ep[i], buf, SIZE, NULL, 0, 1, 1) :
+				 GNI_SmsgSend(ep[i], buf, SIZE, NULL, 0, 1);
+	while (rc == GNI_RC_NOT_DONE && !usleep(50));
+	must_do(rc);
+	must_do(next_event(nic.tx, &ev));
+}
+
+static void receive_some(void)
+{
+	gni_cq_entry_t ev;
+	unsigned int i;
+	void *msg;
+
+	if (w->shared) {
+		must_do(GNI_MsgqProgress(q, 0));
+		return;
+	}
+	while (GNI_CqGetEvent(nic.rx, &ev) == GNI_RC_SUCCESS) {
+		i = gni_cq_get_rem_inst_id(ev) / 2;
+		while (i < w->insts && GNI_SmsgGetNext(ep[i], &msg) == GNI_RC_SUCCESS) {
+			w->got++;
+			must_do(GNI_SmsgRelease(ep[i]));
+		}
+	}
+}
+
+static void instance(void *arg)
+{
+	unsigned int i, n;
+
+	me = (unsigned int)(uintptr_t)arg;
+	nic_open(&nic, me % 2, me);
+	for (i = 0; i < w->insts; i++)
+		ep[i] = ep_open(&nic, me % 2 ? nic.pe - 1 : nic.pe + 1, other(i));
+	if (w->shared)
+		set_up_shared();
+	else
+		set_up_short();
+	w->ready++;
+	must(wait_for(w->go));
+	for (n = 0; !(me % 2) && n < MESSAGES / w->insts; n++)
+		send_one(n % w->insts);
+	while (!w->leave) {
+		if (me % 2)
+			receive_some();
+		usleep(50);
+	}
+}
+
+static uint64_t all_messages(void)
+{
+	return (uint64_t)MESSAGES / w->insts * w->insts;
+}
+
+/* @kb: out: what it took to set it up. Return: messages a second. */
+static double run(unsigned int insts, bool shared, long *kb)
+{
+	long before = available_kb();
+	uint64_t began, took;
+	unsigned int i;
+
+	memset(w, 0, sizeof(*w));
+	w->insts = insts;
+	w->shared = shared;
+	for (i = 0; i < 2 * insts; i++)
+		w->pid[i] = peer(instance, (void *)(uintptr_t)i);
+	must(wait_for(w->ready == 2 * insts));
+	*kb = before - available_kb();
+	began = now_us();
+	w->go = true;
+	while (w->got < all_messages())
+		usleep(500);
+	took = now_us() - began;
+	w->leave = true;
+	for (i = 0; i < 2 * insts; i++)
+		reap(w->pid[i]);
+	return all_messages() * 1e6 / took;
+}
+
+static void bench(unsigned int insts)
+{
+	gni_smsg_attr_t at = { .msg_type = GNI_SMSG_TYPE_MBOX, .mbox_maxcredit = CREDITS,
+			       .msg_maxsize = SIZE };
+	long kb_shared, kb_short;
+	double shared, small;
+	gni_msgq_attr_t a;
+	uint32_t size, mbox;
+
+	small = run(insts, false, &kb_short);
+	shared = run(insts, true, &kb_shared);
+	a = attrs();
+	must_do(GNI_MsgqSize(&a, &size));
+	must_do(GNI_SmsgBufferSizeNeeded(&at, &mbox));
+	printf("%9u  %9u %9u  %8ld %8ld  %8.0f %8.0f\n", insts, mbox * insts,
+	       size / insts, kb_short, kb_shared, small, shared);
+}
+
+int main(int argc, char **argv)
+{
+	static const unsigned int usual[] = { 8, 16, 32, 48 };
+	unsigned int i;
+
+	shm = map_shared(sizeof(*shm));
+	w = map_shared(sizeof(*w));
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("           bytes an instance     all of it, kB      messages/s\n");
+	printf("instances       SMSG      MSGQ      SMSG     MSGQ      SMSG     MSGQ\n");
+	for (i = 0; i < (argc > 1 ? (unsigned int)argc - 1 : ARRAY_SIZE(usual)); i++)
+		bench(argc > 1 ? (unsigned int)atoi(argv[i + 1]) : usual[i]);
+	return failures() != 0;
+}
