@@ -4102,7 +4102,7 @@ gni_return_t gni_cdm_destroy(gni_cdm_handle_t cdm_hndl);
  * Context: process context.
  * Return:
  * * %GNI_RC_SUCCESS - done
- * * %GNI_RC_NOT_DONE - not now, try again; not given
+ * * %GNI_RC_NOT_DONE - not now, try again: the job is suspended
  * * %GNI_RC_INVALID_PARAM - no such domain, or a pointer is NULL
  * * %GNI_RC_NO_MATCH - no such device
  * * %GNI_RC_INVALID_STATE - the domain is attached to the device already

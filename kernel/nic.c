@@ -111,6 +111,20 @@ static enum kgni_res kgni_nic_fma(const struct kgni_nic *nic)
 	return nic->modes & GNI_CDM_MODE_FMA_SHARED ? KGNI_RES_SFMA : KGNI_RES_FMA;
 }
 
+/*
+ * A client in the kernel knows nothing of being stopped, so it cannot join a job that
+ * is, nor is one stopped that it is in: kgni_job_suspend_mark() finds it now.
+ */
+static bool kgni_nic_is_stopped(const struct kgni_nic *nic)
+{
+	bool suspended;
+
+	mutex_lock(&nic->dev->lock);
+	suspended = nic->job->suspended;
+	mutex_unlock(&nic->dev->lock);
+	return suspended;
+}
+
 /**
  * kgni_nic_make - attach to a device
  * @dev: the device
@@ -120,7 +134,8 @@ static enum kgni_res kgni_nic_fma(const struct kgni_nic *nic)
  *
  * Context: process, may sleep.
  * Return: GNI_RC_SUCCESS; as kgni_job_attach(); GNI_RC_ERROR_RESOURCE if no FMA
- * descriptor is left; -ENOMEM.
+ * descriptor is left; GNI_RC_NOT_DONE for a kernel client if the job is suspended;
+ * -ENOMEM.
  */
 long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool kernel,
 		   struct kgni_nic **out)
@@ -146,6 +161,11 @@ long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool ke
 		goto free_nic;
 	}
 	kgni_dgram_attach(nic);
+	if (kernel && kgni_nic_is_stopped(nic)) {
+		kgni_dgram_release(nic);
+		rc = GNI_RC_NOT_DONE;
+		goto uncharge;
+	}
 	/* Programs still have to be told. */
 	if (kernel)
 		WRITE_ONCE(job->was_attached, true);
@@ -154,6 +174,8 @@ long kgni_nic_make(struct kgni_device *dev, struct kgni_ioc_attach *arg, bool ke
 	*out = nic;
 	return GNI_RC_SUCCESS;
 
+uncharge:
+	kgni_res_uncharge(job, kgni_nic_fma(nic));
 free_nic:
 	kgni_nic_free(nic);
 put_job:

@@ -188,6 +188,26 @@ static void kernel_clients(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kgni_device_unquiesce(dev), GNI_RC_SUCCESS);
 }
 
+/* One that joined a job that is stopped would not know why nothing moves. */
+static void kernel_clients_join(struct kunit *test)
+{
+	struct kgni_device *dev = kgt_device(test, KGT_PE);
+	struct kgni_nic *nic = kgt_attach(test, dev, 1, KGT_COOKIE, 0)->nic;
+	struct kgni_ioc_attach arg = {
+		.inst_id = 2, .ptag = nic->job->ptag, .cookie = KGT_COOKIE,
+	};
+	int fma = atomic_read(&dev->used[KGNI_RES_FMA]);
+	struct kgni_nic *client;
+
+	KUNIT_ASSERT_EQ(test, suspend(nic, 0), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, kgni_nic_make(dev, &arg, true, &client), GNI_RC_NOT_DONE);
+	KUNIT_EXPECT_EQ(test, atomic_read(&dev->used[KGNI_RES_FMA]), fma);
+	KUNIT_EXPECT_EQ(test, resume(nic), GNI_RC_SUCCESS);
+	KUNIT_ASSERT_EQ(test, kgni_nic_make(dev, &arg, true, &client), GNI_RC_SUCCESS);
+	KUNIT_EXPECT_EQ(test, suspend(nic, 0), GNI_RC_ERROR_RESOURCE);
+	kgni_nic_release(client);
+}
+
 struct piece {
 	struct kgni_xfer x;
 	bool begun, over;
@@ -240,6 +260,7 @@ static struct kunit_case quiesce_cases[] = {
 	KUNIT_CASE(signals),
 	KUNIT_CASE(waits_for_what_was_begun),
 	KUNIT_CASE(kernel_clients),
+	KUNIT_CASE(kernel_clients_join),
 	KUNIT_CASE(waits_for_pieces),
 	{}
 };
