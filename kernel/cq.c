@@ -141,6 +141,16 @@ struct kgni_cq *kgni_cq_find(struct kgni_nic *nic, u32 id)
 	return cq;
 }
 
+/* The same for a call that names one: that it is not there is counted. */
+struct kgni_cq *kgni_cq_named(struct kgni_nic *nic, u32 id)
+{
+	struct kgni_cq *cq = kgni_cq_find(nic, id);
+
+	if (!cq)
+		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	return cq;
+}
+
 /**
  * kgni_cq_next - find a queue by its id, or the one after it
  * @nic: attachment it belongs to
@@ -246,7 +256,7 @@ long kgni_cq_destroy(struct kgni_nic *nic, u32 id)
  * @nic: its attachment
  * @entries: entries that it must hold, not 0
  * @delay: events that may wait before their owner hears of them
- * @out: out: the queue; no call of a file finds it, so it is mapped nowhere
+ * @out: out: the queue; its attachment has no file, so it is mapped nowhere
  *
  * Context: process, may sleep.
  * Return: GNI_RC_SUCCESS; GNI_RC_ERROR_RESOURCE for too many entries or queues;
@@ -261,7 +271,17 @@ long kgni_cq_create_kernel(struct kgni_nic *nic, u32 entries, u32 delay, struct 
 		return GNI_RC_ERROR_RESOURCE;
 	rc = kgni_cq_new(nic, &arg, true, out);
 	if (rc)
-		kgni_res_uncharge(nic->job, KGNI_RES_CQ);
+		goto uncharge;
+	rc = xa_alloc(&nic->cqs, &(*out)->id, *out, XA_LIMIT(1, KGNI_CQ_ID_MAX), nic->gfp);
+	if (rc)
+		goto put;
+	kgni_netlink_changed();
+	return GNI_RC_SUCCESS;
+
+put:
+	kgni_cq_put(*out);
+uncharge:
+	kgni_res_uncharge(nic->job, KGNI_RES_CQ);
 	return rc;
 }
 
@@ -274,6 +294,7 @@ long kgni_cq_create_kernel(struct kgni_nic *nic, u32 entries, u32 delay, struct 
  */
 void kgni_cq_destroy_kernel(struct kgni_nic *nic, struct kgni_cq *cq)
 {
+	xa_erase(&nic->cqs, cq->id);
 	kgni_cq_kill(nic, cq);
 }
 
@@ -351,11 +372,9 @@ long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg)
 
 	if (arg->reserved)
 		return -EINVAL;
-	cq = kgni_cq_find(nic, arg->id);
-	if (!cq) {
-		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	cq = kgni_cq_named(nic, arg->id);
+	if (!cq)
 		return GNI_RC_INVALID_PARAM;
-	}
 	if (kgni_ring_ready(&cq->view))
 		kgni_cq_alert(cq, true);
 	kgni_cq_put(cq);
@@ -370,11 +389,9 @@ long kgni_cq_owed(struct kgni_nic *nic, const struct kgni_ioc_cq_owed *arg)
 
 	if (arg->reserved)
 		return -EINVAL;
-	cq = kgni_cq_find(nic, arg->id);
-	if (!cq) {
-		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	cq = kgni_cq_named(nic, arg->id);
+	if (!cq)
 		return GNI_RC_INVALID_PARAM;
-	}
 	owed = atomic_read_acquire(&cq->owed);		/* pairs with kgni_bte_free() */
 	kgni_cq_put(cq);
 	return owed ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
@@ -383,14 +400,12 @@ long kgni_cq_owed(struct kgni_nic *nic, const struct kgni_ioc_cq_owed *arg)
 /* KGNI_IOC_CQ_NOTIFY. */
 long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg)
 {
-	struct kgni_cq *cq = kgni_cq_find(nic, arg->id);
+	struct kgni_cq *cq = kgni_cq_named(nic, arg->id);
 	struct eventfd_ctx *notify;
 	long rc = GNI_RC_SUCCESS;
 
-	if (!cq) {
-		kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+	if (!cq)
 		return GNI_RC_INVALID_PARAM;
-	}
 	notify = eventfd_ctx_fdget(arg->fd);
 	if (IS_ERR(notify)) {
 		rc = GNI_RC_INVALID_PARAM;

@@ -588,11 +588,8 @@ static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 		return GNI_RC_INVALID_PARAM;
 	if (!a->src_cq)
 		return GNI_RC_SUCCESS;
-	x->src_cq = kgni_cq_find(nic, a->src_cq);
-	if (x->src_cq)
-		return GNI_RC_SUCCESS;
-	kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
-	return GNI_RC_INVALID_PARAM;
+	x->src_cq = kgni_cq_named(nic, a->src_cq);
+	return x->src_cq ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
 }
 
 /* Check all of a post; whatever comes out, kgni_xfer_release() is due. */

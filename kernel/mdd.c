@@ -698,11 +698,8 @@ static long kgni_mdd_set_cq(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 id)
 {
 	if (!id)
 		return GNI_RC_SUCCESS;
-	mdd->cq = kgni_cq_find(nic, id);
-	if (mdd->cq)
-		return GNI_RC_SUCCESS;
-	kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
-	return GNI_RC_INVALID_PARAM;
+	mdd->cq = kgni_cq_named(nic, id);
+	return mdd->cq ? GNI_RC_SUCCESS : GNI_RC_INVALID_PARAM;
 }
 
 static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg)
