@@ -874,6 +874,7 @@ long kgni_job_configure(struct kgni_device *dev, struct kgni_job_args *args)
 	kgni_config_set_limits(dev, config, args);
 	args->ptag = config->ptag;
 	args->ntt_base = config->ntt_base;
+	kgni_netlink_changed();
 unlock:
 	mutex_unlock(&dev->lock);
 	return rc;
@@ -904,6 +905,8 @@ long kgni_job_unconfigure(struct kgni_device *dev, u64 job_id, u32 ptag, u32 coo
 	else
 		kgni_config_free(dev, config);
 	mutex_unlock(&dev->lock);
+	if (!rc)
+		kgni_netlink_changed();
 	return rc;
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * The generic netlink family "kgni": include/uapi/gni/netlink.h. What the
- * messages say is in nl_fill.c.
+ * messages say is in nl_fill.c, and what launchers and administrators change in
+ * nl_set.c.
  *
  * Its commands run one at a time, under genetlink's own lock, which is outside
  * of all of kgni's. Notifications are sent under kgni_device.lock, so that they
@@ -164,7 +165,7 @@ void kgni_netlink_error(struct kgni_device *dev, u16 code, u8 category, u8 ptag,
 /* --- commands --------------------------------------------------------------------- */
 
 /* @why: a literal, which is there when the answer is made. */
-static int kgni_nl_refuse(struct netlink_ext_ack *extack, int error, const char *why)
+int kgni_nl_refuse(struct netlink_ext_ack *extack, int error, const char *why)
 {
 	if (extack)
 		extack->_msg = why;
@@ -177,21 +178,22 @@ static void kgni_nl_viewer(struct sk_buff *skb, struct kgni_nl_viewer *viewer)
 	viewer->all = netlink_capable(skb, CAP_SYS_ADMIN);
 }
 
-static int kgni_nl_admin(struct sk_buff *skb, struct genl_info *info)
+/* For commands that change something. Return: 0 or -EPERM. */
+int kgni_nl_admin(struct sk_buff *skb, struct genl_info *info)
 {
 	if (netlink_capable(skb, CAP_SYS_ADMIN))
 		return 0;
 	return kgni_nl_refuse(info->extack, -EPERM, "this needs CAP_SYS_ADMIN");
 }
 
-static u32 kgni_nl_get_u32(struct nlattr **attrs, int attr, u32 otherwise)
+/* A number, or what it is where none is given. */
+u32 kgni_nl_get_u32(struct nlattr **attrs, int attr, u32 otherwise)
 {
 	return attrs[attr] ? nla_get_u32(attrs[attr]) : otherwise;
 }
 
 /* The device that a command is about, for put_device(). */
-static struct kgni_device *kgni_nl_find_device(struct nlattr **attrs,
-					       struct netlink_ext_ack *extack)
+struct kgni_device *kgni_nl_find_device(struct nlattr **attrs, struct netlink_ext_ack *extack)
 {
 	struct kgni_device *dev;
 	u32 id;
@@ -307,23 +309,57 @@ static int kgni_nl_inject(struct sk_buff *skb, struct genl_info *info)
 	return rc;
 }
 
-static int kgni_nl_reply_job(struct sk_buff *skb, struct genl_info *info, struct kgni_job *job)
+static int kgni_nl_fill_named(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 ptag)
 {
+	struct kgni_job *job = xa_load(&dev->jobs, ptag);
+
+	return job ? kgni_nl_fill_job(m, job) :
+		     kgni_nl_fill_config(m, dev, xa_load(&dev->configs, ptag));
+}
+
+/* Is there a job with this tag, that who asks may see? dev->lock is held. */
+static int kgni_nl_sees_named(struct sk_buff *skb, struct genl_info *info,
+			      struct kgni_device *dev, u32 ptag)
+{
+	struct kgni_job *job = xa_load(&dev->jobs, ptag);
 	struct kgni_nl_viewer viewer;
+
+	kgni_nl_viewer(skb, &viewer);
+	if (job && !kgni_nl_sees(&viewer, job->uid))
+		return kgni_nl_refuse(info->extack, -EPERM, "the job is another user's");
+	if (job || (viewer.all && xa_load(&dev->configs, ptag)))
+		return 0;
+	return kgni_nl_refuse(info->extack, -ENOENT, "there is no such job");
+}
+
+/**
+ * kgni_nl_reply_named - answer with a job
+ * @skb: who asks
+ * @info: what
+ * @dev: its device
+ * @ptag: its protection tag
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -errno.
+ */
+int kgni_nl_reply_named(struct sk_buff *skb, struct genl_info *info, struct kgni_device *dev,
+			u32 ptag)
+{
 	struct kgni_nl_msg m = {
+		.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL),
 		.portid = info->snd_portid,
 		.seq = info->snd_seq,
 		.cmd = KGNI_CMD_JOB_NEW,
 	};
 	int rc;
 
-	kgni_nl_viewer(skb, &viewer);
-	if (!kgni_nl_sees(&viewer, job->uid))
-		return kgni_nl_refuse(info->extack, -EPERM, "the job is another user's");
-	m.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL);
 	if (!m.skb)
 		return -ENOMEM;
-	rc = kgni_nl_fill_job(&m, job);
+	mutex_lock(&dev->lock);
+	rc = kgni_nl_sees_named(skb, info, dev, ptag);
+	if (!rc)
+		rc = kgni_nl_fill_named(&m, dev, ptag);
+	mutex_unlock(&dev->lock);
 	if (!rc)
 		return genlmsg_reply(m.skb, info);
 	nlmsg_free(m.skb);
@@ -334,7 +370,6 @@ static int kgni_nl_job_get(struct sk_buff *skb, struct genl_info *info)
 {
 	u32 ptag = kgni_nl_get_u32(info->attrs, KGNI_A_PTAG, 0);
 	struct kgni_device *dev;
-	struct kgni_job *job;
 	int rc;
 
 	if (!ptag)
@@ -342,13 +377,7 @@ static int kgni_nl_job_get(struct sk_buff *skb, struct genl_info *info)
 	dev = kgni_nl_find_device(info->attrs, info->extack);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	mutex_lock(&dev->lock);
-	job = xa_load(&dev->jobs, ptag);
-	if (job)
-		rc = kgni_nl_reply_job(skb, info, job);
-	else
-		rc = kgni_nl_refuse(info->extack, -ENOENT, "there is no such job");
-	mutex_unlock(&dev->lock);
+	rc = kgni_nl_reply_named(skb, info, dev, ptag);
 	put_device(&dev->dev);
 	return rc;
 }
@@ -379,12 +408,8 @@ static int kgni_nl_ntt_start(struct netlink_callback *cb)
 	return netlink_capable(cb->skb, CAP_SYS_ADMIN) ? kgni_nl_dump_start(cb) : -EPERM;
 }
 
-static struct netlink_range_validation kgni_nl_ptags = { .min = 1, .max = U8_MAX - 1 };
-static struct netlink_range_validation kgni_nl_pids = { .min = 1, .max = INT_MAX };
-
-#define KGNI_NL_A_DEV	NLA_POLICY_MAX(NLA_U32, KGNI_MAX_DEVICES - 1)
-#define KGNI_NL_A_PTAG	NLA_POLICY_FULL_RANGE(NLA_U32, &kgni_nl_ptags)
-#define KGNI_NL_A_PID	NLA_POLICY_FULL_RANGE(NLA_U32, &kgni_nl_pids)
+struct netlink_range_validation kgni_nl_ptags = { .min = 1, .max = U8_MAX - 1 };
+struct netlink_range_validation kgni_nl_pids = { .min = 1, .max = INT_MAX };
 
 /* What each command knows; all else is refused. Commands look at all of KGNI_A_MAX. */
 static const struct nla_policy kgni_nl_dev_policy[KGNI_A_MAX + 1] = {
@@ -433,6 +458,15 @@ static const struct genl_ops kgni_nl_ops[] = {
 	{ .cmd = KGNI_CMD_NTT_GET, .start = kgni_nl_ntt_start,
 	  .dumpit = kgni_nl_dump_ntt, KGNI_NL_POLICY(dev) },
 	{ .cmd = KGNI_CMD_INJECT, .doit = kgni_nl_inject, KGNI_NL_POLICY(inject) },
+	{ .cmd = KGNI_CMD_DEV_QUIESCE, .doit = kgni_nl_dev_quiesce, KGNI_NL_POLICY(dev) },
+	{ .cmd = KGNI_CMD_DEV_RESUME, .doit = kgni_nl_dev_resume, KGNI_NL_POLICY(dev) },
+	{ .cmd = KGNI_CMD_BI_GET, .start = kgni_nl_dump_start, .dumpit = kgni_nl_dump_bi,
+	  KGNI_NL_POLICY(dev) },
+	{ .cmd = KGNI_CMD_BI_SET, .doit = kgni_nl_bi_set, KGNI_NL_POLICY(bi_set) },
+	{ .cmd = KGNI_CMD_JOB_SET, .doit = kgni_nl_job_set, KGNI_NL_POLICY(job_set) },
+	{ .cmd = KGNI_CMD_JOB_UNSET, .doit = kgni_nl_job_unset, KGNI_NL_POLICY(job_set) },
+	{ .cmd = KGNI_CMD_NTT_SET, .doit = kgni_nl_ntt_set, KGNI_NL_POLICY(ntt_set) },
+	{ .cmd = KGNI_CMD_NTT_UNSET, .doit = kgni_nl_ntt_unset, KGNI_NL_POLICY(ntt_set) },
 };
 
 static const struct genl_multicast_group kgni_nl_groups[] = {

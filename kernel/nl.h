@@ -68,10 +68,21 @@ static_assert(sizeof(struct kgni_nl_dump) <= sizeof_field(struct netlink_callbac
 
 extern struct genl_family kgni_nl_family;
 
+extern struct netlink_range_validation kgni_nl_ptags;
+extern struct netlink_range_validation kgni_nl_pids;
+
+#define KGNI_NL_A_DEV	NLA_POLICY_MAX(NLA_U32, KGNI_MAX_DEVICES - 1)
+#define KGNI_NL_A_PTAG	NLA_POLICY_FULL_RANGE(NLA_U32, &kgni_nl_ptags)
+#define KGNI_NL_A_PID	NLA_POLICY_FULL_RANGE(NLA_U32, &kgni_nl_pids)
+
 /* nl_fill.c */
 bool kgni_nl_sees(const struct kgni_nl_viewer *viewer, kuid_t uid);
 int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev);
 int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job);
+int kgni_nl_fill_config(const struct kgni_nl_msg *m, struct kgni_device *dev,
+			const struct kgni_job_config *config);
+int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 index,
+		     u32 granularity, const struct kgni_ntt_entry *e);
 int kgni_nl_fill_error(const struct kgni_nl_msg *m, struct kgni_device *dev, u16 code, u8 category,
 		       u8 ptag, const u64 *info);
 int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic);
@@ -82,5 +93,26 @@ int kgni_nl_dump_mems(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_cqs(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_ntt(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_dgrams(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_bi(struct sk_buff *skb, struct netlink_callback *cb);
+
+/* netlink.c */
+int kgni_nl_refuse(struct netlink_ext_ack *extack, int error, const char *why);
+int kgni_nl_admin(struct sk_buff *skb, struct genl_info *info);
+u32 kgni_nl_get_u32(struct nlattr **attrs, int attr, u32 otherwise);
+struct kgni_device *kgni_nl_find_device(struct nlattr **attrs, struct netlink_ext_ack *extack);
+int kgni_nl_reply_named(struct sk_buff *skb, struct genl_info *info, struct kgni_device *dev,
+			u32 ptag);
+
+/* nl_set.c */
+extern const struct nla_policy kgni_nl_bi_set_policy[KGNI_A_MAX + 1];
+extern const struct nla_policy kgni_nl_job_set_policy[KGNI_A_MAX + 1];
+extern const struct nla_policy kgni_nl_ntt_set_policy[KGNI_A_MAX + 1];
+int kgni_nl_dev_quiesce(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_dev_resume(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_bi_set(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_job_set(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_job_unset(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_ntt_set(struct sk_buff *skb, struct genl_info *info);
+int kgni_nl_ntt_unset(struct sk_buff *skb, struct genl_info *info);
 
 #endif /* _KGNI_NL_H */

@@ -139,6 +139,13 @@ static u32 kgni_nl_sum(struct kgni_device *dev, struct kgni_job *job, struct kgn
 	return n;
 }
 
+static u32 kgni_nl_device_state(const struct kgni_device *dev)
+{
+	if (dev->gone)
+		return KGNI_DEV_GONE;
+	return kgni_device_is_quiesced(dev) ? KGNI_DEV_QUIESCED : KGNI_DEV_UP;
+}
+
 static u32 kgni_nl_count_jobs(struct kgni_device *dev)
 {
 	struct kgni_job *job;
@@ -171,7 +178,7 @@ int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev)
 			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
 			   kgni_nl_u32(m, KGNI_A_PE, dev->pe) &&
 			   kgni_nl_u32(m, KGNI_A_TYPE, GNI_DEVICE_ARIES) &&
-			   kgni_nl_u32(m, KGNI_A_STATE, dev->gone ? KGNI_DEV_GONE : KGNI_DEV_UP) &&
+			   kgni_nl_u32(m, KGNI_A_STATE, kgni_nl_device_state(dev)) &&
 			   kgni_nl_str(m, KGNI_A_VERSION, KGNI_VERSION) &&
 			   kgni_nl_u32(m, KGNI_A_JOBS, kgni_nl_count_jobs(dev)) &&
 			   kgni_nl_u32(m, KGNI_A_NICS, nics) &&
@@ -180,14 +187,53 @@ int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev)
 }
 
 /* What was configured of a job, if anything was. dev->lock is held. */
-static bool kgni_nl_config(const struct kgni_nl_msg *m, const struct kgni_job *job)
+static bool kgni_nl_config(const struct kgni_nl_msg *m, const struct kgni_job_config *c)
 {
-	const struct kgni_job_config *c = xa_load(&job->dev->configs, job->ptag);
-
 	return !c || !c->configured ||
 	       (kgni_nl_u64(m, KGNI_A_JOB_ID, c->job_id) &&
+		kgni_nl_flag(m, KGNI_A_NTT_CLEAR, c->ntt_clear) &&
 		(!c->ntt_size || (kgni_nl_u32(m, KGNI_A_NTT_BASE, c->ntt_base) &&
 				  kgni_nl_u32(m, KGNI_A_NTT_SIZE, c->ntt_size))));
+}
+
+static bool kgni_nl_limits(const struct kgni_nl_msg *m, const int *limit)
+{
+	struct nlattr *nest = nla_nest_start(m->skb, KGNI_A_RES);
+	enum kgni_res res;
+
+	if (!nest)
+		return false;
+	for (res = 0; res < KGNI_RES_COUNT; res++)
+		if (!kgni_nl_one_res(m, kgni_res_name(res), 0, limit[res]))
+			return false;
+	nla_nest_end(m->skb, nest);
+	return true;
+}
+
+/**
+ * kgni_nl_fill_config - say what a job is to be that does not run
+ * @m: the message
+ * @dev: the device; its lock is held
+ * @c: what was configured
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int kgni_nl_fill_config(const struct kgni_nl_msg *m, struct kgni_device *dev,
+			const struct kgni_job_config *c)
+{
+	void *hdr = kgni_nl_begin(m);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return kgni_nl_end(m, hdr,
+			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
+			   kgni_nl_u32(m, KGNI_A_PTAG, c->ptag) &&
+			   kgni_nl_u32(m, KGNI_A_COOKIE, c->cookie) &&
+			   kgni_nl_flag(m, KGNI_A_AUTO, c->automatic) &&
+			   kgni_nl_config(m, c) &&
+			   kgni_nl_u32(m, KGNI_A_NICS, 0) &&
+			   kgni_nl_limits(m, c->limit));
 }
 
 /**
@@ -213,7 +259,7 @@ int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job)
 			   kgni_nl_u32(m, KGNI_A_COOKIE, job->cookie) &&
 			   kgni_nl_uid(m, KGNI_A_UID, job->uid) &&
 			   kgni_nl_flag(m, KGNI_A_AUTO, job->automatic) &&
-			   kgni_nl_config(m, job) &&
+			   kgni_nl_config(m, xa_load(&job->dev->configs, job->ptag)) &&
 			   kgni_nl_u32(m, KGNI_A_NICS, nics) &&
 			   kgni_nl_res(m, job->dev, job) &&
 			   kgni_nl_stats(m, &sum));
@@ -332,8 +378,19 @@ static int kgni_nl_fill_dgram(const struct kgni_nl_msg *m, struct kgni_nic *nic,
 					     kgni_nl_u32(m, KGNI_A_REMOTE_INST, d->remote_id))));
 }
 
-static int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 index,
-			    u32 granularity, const struct kgni_ntt_entry *e)
+/**
+ * kgni_nl_fill_ntt - say what an entry of a translation table is
+ * @m: the message
+ * @dev: the device; its lock is held
+ * @index: number of the entry
+ * @granularity: that of the table
+ * @e: the entry
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 index,
+		     u32 granularity, const struct kgni_ntt_entry *e)
 {
 	void *hdr = kgni_nl_begin(m);
 
@@ -346,6 +403,29 @@ static int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev
 			   kgni_nl_u32(m, KGNI_A_BLOCK, e->block) &&
 			   kgni_nl_u32(m, KGNI_A_REPLACED, e->replaced) &&
 			   kgni_nl_u32(m, KGNI_A_REPLACEMENT, e->replacement));
+}
+
+static int kgni_nl_fill_bi(const struct kgni_nl_msg *m, struct kgni_device *dev)
+{
+	void *hdr = kgni_nl_begin(m);
+	struct kgni_ioc_bi_get bi;
+
+	if (!hdr)
+		return -EMSGSIZE;
+	kgni_bi_get(dev, &bi);
+	return kgni_nl_end(m, hdr,
+			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
+			   kgni_nl_u32(m, KGNI_A_BW, bi.bw) &&
+			   kgni_nl_u32(m, KGNI_A_AOT_BW, bi.aot_bw) &&
+			   kgni_nl_u32(m, KGNI_A_NORBS, bi.norbs) &&
+			   kgni_nl_u32(m, KGNI_A_FLAGS, bi.flags) &&
+			   kgni_nl_u32(m, KGNI_A_SYS_BW, bi.sys_bw) &&
+			   kgni_nl_u32(m, KGNI_A_SYS_AOT_BW, bi.sys_aot_bw) &&
+			   kgni_nl_u32(m, KGNI_A_CHANGES, bi.changes) &&
+			   kgni_nl_u32(m, KGNI_A_COMMITTED, bi.committed) &&
+			   kgni_nl_u64(m, KGNI_A_OPEN_NS, bi.open_ns) &&
+			   kgni_nl_u64(m, KGNI_A_CLOSED_NS, bi.closed_ns) &&
+			   kgni_nl_u64(m, KGNI_A_LATE_NS, bi.late_ns));
 }
 
 /**
@@ -452,18 +532,25 @@ int kgni_nl_dump_devices(struct sk_buff *skb, struct netlink_callback *cb)
 	return kgni_nl_walk(skb, cb, KGNI_CMD_DEV_NEW, kgni_nl_each_device);
 }
 
+/* A job that runs, or else one that was configured: its cookie is for few to know. */
+static int kgni_nl_one_job(struct kgni_nl_walk *w, struct kgni_device *dev, u32 ptag)
+{
+	struct kgni_job_config *config = xa_load(&dev->configs, ptag);
+	struct kgni_job *job = xa_load(&dev->jobs, ptag);
+
+	if (job)
+		return kgni_nl_sees(&w->d->viewer, job->uid) ? kgni_nl_fill_job(&w->m, job) : 0;
+	return config && w->d->viewer.all ? kgni_nl_fill_config(&w->m, dev, config) : 0;
+}
+
 static int kgni_nl_each_job(struct kgni_nl_walk *w, struct kgni_device *dev)
 {
-	struct kgni_job *job;
-	unsigned long ptag;
 	int rc;
 
-	xa_for_each_start(&dev->jobs, ptag, job, w->d->nic) {
-		if (!kgni_nl_sees(&w->d->viewer, job->uid) ||
-		    (w->d->ptag && w->d->ptag != job->ptag))
+	for (; w->d->nic <= U8_MAX; w->d->nic++) {
+		if (w->d->ptag && w->d->ptag != w->d->nic)
 			continue;
-		w->d->nic = ptag;
-		rc = kgni_nl_fill_job(&w->m, job);
+		rc = kgni_nl_one_job(w, dev, w->d->nic);
 		if (rc)
 			return rc;
 	}
@@ -474,6 +561,17 @@ static int kgni_nl_each_job(struct kgni_nl_walk *w, struct kgni_device *dev)
 int kgni_nl_dump_jobs(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return kgni_nl_walk(skb, cb, KGNI_CMD_JOB_NEW, kgni_nl_each_job);
+}
+
+static int kgni_nl_each_bi(struct kgni_nl_walk *w, struct kgni_device *dev)
+{
+	return kgni_nl_fill_bi(&w->m, dev);
+}
+
+/* KGNI_CMD_BI_GET. */
+int kgni_nl_dump_bi(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return kgni_nl_walk(skb, cb, KGNI_CMD_BI_NEW, kgni_nl_each_bi);
 }
 
 static int kgni_nl_each_ntt(struct kgni_nl_walk *w, struct kgni_device *dev)

@@ -39,15 +39,36 @@ int bad_usage(const char *fmt, ...)
 	return EX_USAGE;
 }
 
+/* Take the next argument if it is this word, or a beginning of it. */
+bool next_is(struct args *a, const char *word)
+{
+	if (!*a->v || !is_prefix(*a->v, word))
+		return false;
+	next_arg(a);
+	return true;
+}
+
+/* Return: false, after a message, if there are arguments that a command does not take. */
+bool no_more(const struct args *a, const char *command)
+{
+	if (!*a->v)
+		return true;
+	bad_usage("'%s' is more than 'gnictl %s' takes", *a->v, command);
+	return false;
+}
+
 /* What can be done about an error. */
-static const char *advice(int error)
+static const char *advice(const struct request *req, int error)
 {
 	switch (error) {
 	case EPERM:
 	case EACCES: return "; become root and try again";
 	case ENODEV: return "; 'gnictl dev' lists those that there are";
 	case ENOENT: return "; 'gnictl job' lists those that there are";
-	case EBUSY: return "; 'gnictl proc' shows by whom, 'force' deletes it all the same";
+	case EBUSY:
+		return req->cmd == KGNI_CMD_DEV_DEL ?
+		       "; 'gnictl proc' shows by whom, 'force' deletes it all the same" :
+		       "; 'gnictl proc' shows by whom";
 	case EOPNOTSUPP: return "; do gnictl and the module kgni come from one release?";
 	}
 	return "";
@@ -59,15 +80,13 @@ int refused(const struct request *req, const struct answer *answer, const char *
 	const char *why = *answer->why ? answer->why : strerror(answer->error);
 
 	if (req->dev == ANY_DEVICE)
-		complain("%s: %s%s", what, why, advice(answer->error));
+		complain("%s: %s%s", what, why, advice(req, answer->error));
 	else
-		complain("%s: kgni%u: %s%s", what, req->dev, why, advice(answer->error));
+		complain("%s: kgni%u: %s%s", what, req->dev, why, advice(req, answer->error));
 	return EX_REFUSED;
 }
 
-static int cmd_job(struct args *a) { return cmd_show("job", a); }
 static int cmd_proc(struct args *a) { return cmd_show("proc", a); }
-static int cmd_ntt(struct args *a) { return cmd_show("ntt", a); }
 static int cmd_mem(struct args *a) { return cmd_show("mem", a); }
 static int cmd_cq(struct args *a) { return cmd_show("cq", a); }
 static int cmd_session(struct args *a) { return cmd_show("session", a); }
@@ -84,8 +103,16 @@ static const struct command {
 	{ "dev", cmd_dev, "[show] [DEVICE]", "virtual NICs" },
 	{ "dev", cmd_dev, "add [DEVICE]", "make one more" },
 	{ "dev", cmd_dev, "del DEVICE [force]", "delete one" },
+	{ "dev", cmd_dev, "quiesce|resume DEVICE", "have one stand still, or go on" },
+	{ "bi", cmd_bi, "[show] [DEVICE]", "how much of what they could move they may" },
+	{ "bi", cmd_bi, "set DEVICE [bw N] [aot N] [orbs]", "change that" },
+	{ "bi", cmd_bi, "set DEVICE default", "to the system's setting" },
 	{ "job", cmd_job, "[show] [DEVICE] [ptag N]", "jobs" },
+	{ "job", cmd_job, "add DEVICE id N cookie N ...", "configure one, or change its limits" },
+	{ "job", cmd_job, "del DEVICE ptag N", "forget one that does not run" },
 	{ "ntt", cmd_ntt, "[show] [DEVICE]", "translation tables of PE addresses" },
+	{ "ntt", cmd_ntt, "add DEVICE [at N] [size N] PE[,N,PE]...", "set entries" },
+	{ "ntt", cmd_ntt, "del DEVICE all | N [COUNT]", "clear entries" },
 	{ "proc", cmd_proc, "[show] [DEVICE] [ptag N] [pid N]",
 	  "processes that are attached, and what they hold" },
 	{ "mem", cmd_mem, "[show] [DEVICE] [ptag N] [pid N]", "registered memory" },
@@ -106,7 +133,7 @@ static void usage(FILE *f)
 
 	fputs("usage: gnictl [-j] [-p] [-d] COMMAND [ARGUMENT...]\n\n", f);
 	for (i = 0; i < ARRAY_SIZE(commands); i++)
-		fprintf(f, "  %-8s%-34s%s\n", commands[i].name, commands[i].args,
+		fprintf(f, "  %-8s%-40s%s\n", commands[i].name, commands[i].args,
 			commands[i].help);
 	fputs("\n"
 	      "  -j, --json     JSON: an array of objects\n"

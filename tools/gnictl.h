@@ -7,7 +7,8 @@
  *	gnictl_out.c		tables and JSON
  *	gnictl_nl.c		questions to the driver, by generic netlink
  *	gnictl_show.c		lists of all kinds of objects
- *	gnictl_dev.c		devices made and deleted
+ *	gnictl_dev.c		devices made, deleted and stopped
+ *	gnictl_set.c		injection, jobs and translation tables
  *	gnictl_monitor.c	what happens
  *	gnictl_top.c		rates
  *	gnictl_dump.c		all of it in one file
@@ -52,7 +53,7 @@ struct bit_name {
 	const char *name;
 };
 
-extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[], error_categories[];
+extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[], bi_flags[], error_categories[];
 
 char *text_bytes(char *buf, uint64_t bytes);
 char *text_bits(char *buf, uint32_t bits, const struct bit_name *names);
@@ -65,6 +66,7 @@ bool parse_error(const char *text, uint32_t *code);
 const char *stat_key(unsigned int stat);
 bool stat_is_bytes(unsigned int stat);
 bool parse_number(const char *text, uint32_t max, uint32_t *value);
+bool parse_number64(const char *text, uint64_t *value);
 bool parse_device(const char *text, uint32_t *dev);
 bool is_prefix(const char *prefix, const char *word);
 
@@ -125,6 +127,29 @@ void json_string(FILE *f, const char *text);
 
 #define ANY_DEVICE	(~0U)
 
+/* What an attribute of a question holds. */
+enum extra_kind { EXTRA_U32, EXTRA_U64, EXTRA_FLAG, EXTRA_LIMIT, EXTRA_BYTES };
+
+/**
+ * struct extra - one more attribute of a question
+ * @attr: KGNI_A_*; not looked at for limits, which become KGNI_A_RES
+ * @kind: what it is
+ * @number: the number, or the limit
+ * @name: of what a limit is for
+ * @bytes: the bytes
+ * @len: how many
+ */
+struct extra {
+	int attr;
+	enum extra_kind kind;
+	uint64_t number;
+	const char *name;
+	const void *bytes;
+	size_t len;
+};
+
+#define EXTRAS_MAX	16
+
 /**
  * struct request - a question
  * @cmd: KGNI_CMD_*
@@ -134,6 +159,8 @@ void json_string(FILE *f, const char *text);
  * @pid: about this process, or 0
  * @force: with KGNI_A_FORCE
  * @code: with this KGNI_A_CODE, or 0
+ * @extra: what else it says
+ * @extras: how many these are
  */
 struct request {
 	uint8_t cmd;
@@ -143,7 +170,15 @@ struct request {
 	uint32_t pid;
 	bool force;
 	uint32_t code;
+	struct extra extra[EXTRAS_MAX];
+	unsigned int extras;
 };
+
+void add_u32(struct request *req, int attr, uint32_t number);
+void add_u64(struct request *req, int attr, uint64_t number);
+void add_flag(struct request *req, int attr);
+void add_limit(struct request *req, const char *name, uint32_t number);
+void add_bytes(struct request *req, int attr, const void *bytes, size_t len);
 
 /* Is told of each message: what it is about, and its attributes. */
 typedef void (*message_fn)(void *arg, uint8_t cmd, struct nlattr **attrs);
@@ -182,6 +217,9 @@ struct args {
 
 const char *next_arg(struct args *a);
 int bad_usage(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+bool next_is(struct args *a, const char *word);
+bool no_more(const struct args *a, const char *command);
+int ask_and_print(const struct request *req, const char *kind, const char *what);
 int refused(const struct request *req, const struct answer *answer, const char *what);
 
 /**
@@ -210,6 +248,9 @@ int list_rows(const struct request *req, const char *what,
 void get_stats(struct nlattr **attrs, uint64_t *stats);
 int cmd_show(const char *name, struct args *a);
 int cmd_dev(struct args *a);
+int cmd_bi(struct args *a);
+int cmd_job(struct args *a);
+int cmd_ntt(struct args *a);
 int cmd_stat(struct args *a);
 int cmd_monitor(struct args *a);
 int cmd_event(struct args *a);

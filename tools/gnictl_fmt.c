@@ -55,6 +55,14 @@ const struct bit_name cq_modes[] = {
 	{ 0, NULL }
 };
 
+const struct bit_name bi_flags[] = {
+	{ GNI_BI_FLAG_APPLY_NOW, "now" },
+	{ GNI_BI_FLAG_APPLY_AFTER_THROTTLE, "after-throttle" },
+	{ GNI_BI_FLAG_USE_DEFAULT_SETTINGS, "default" },
+	{ GNI_BI_FLAG_VALUE_IS_NUM_ORB_ENTRIES, "orbs" },
+	{ 0, NULL }
+};
+
 /* With @buf of TEXT_MAX bytes, as all of these. */
 char *text_bytes(char *buf, uint64_t bytes)
 {
@@ -141,6 +149,7 @@ const char *text_device_state(uint32_t state)
 	static const char * const names[] = {
 		[KGNI_DEV_UP] = "up",
 		[KGNI_DEV_GONE] = "gone",
+		[KGNI_DEV_QUIESCED] = "quiesced",
 	};
 
 	return state < ARRAY_SIZE(names) ? names[state] : "unknown";
@@ -232,7 +241,7 @@ bool stat_is_bytes(unsigned int stat)
 }
 
 /* Decimal, or hexadecimal after 0x. */
-bool parse_number(const char *text, uint32_t max, uint32_t *value)
+bool parse_number64(const char *text, uint64_t *value)
 {
 	unsigned long long v;
 	char *end;
@@ -241,7 +250,17 @@ bool parse_number(const char *text, uint32_t max, uint32_t *value)
 		return false;
 	errno = 0;
 	v = strtoull(text, &end, text[0] == '0' && (text[1] | 0x20) == 'x' ? 16 : 10);
-	if (errno || *end || v > max)
+	if (errno || *end)
+		return false;
+	*value = v;
+	return true;
+}
+
+bool parse_number(const char *text, uint32_t max, uint32_t *value)
+{
+	uint64_t v;
+
+	if (!parse_number64(text, &v) || v > max)
 		return false;
 	*value = (uint32_t)v;
 	return true;

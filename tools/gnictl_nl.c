@@ -131,6 +131,16 @@ static const struct nla_policy policy[KGNI_A_MAX + 1] = {
 	[KGNI_A_BLOCK] = { .type = NLA_U32 },
 	[KGNI_A_REPLACED] = { .type = NLA_U32 },
 	[KGNI_A_REPLACEMENT] = { .type = NLA_U32 },
+	[KGNI_A_BW] = { .type = NLA_U32 },
+	[KGNI_A_AOT_BW] = { .type = NLA_U32 },
+	[KGNI_A_NORBS] = { .type = NLA_U32 },
+	[KGNI_A_SYS_BW] = { .type = NLA_U32 },
+	[KGNI_A_SYS_AOT_BW] = { .type = NLA_U32 },
+	[KGNI_A_CHANGES] = { .type = NLA_U32 },
+	[KGNI_A_COMMITTED] = { .type = NLA_U32 },
+	[KGNI_A_OPEN_NS] = { .type = NLA_U64 },
+	[KGNI_A_CLOSED_NS] = { .type = NLA_U64 },
+	[KGNI_A_LATE_NS] = { .type = NLA_U64 },
 };
 
 static int on_message(struct nl_msg *msg, void *arg)
@@ -197,9 +207,95 @@ static int on_change(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
+static struct extra *add(struct request *req, int attr, enum extra_kind kind)
+{
+	struct extra *e = &req->extra[req->extras++];
+
+	*e = (struct extra){ .attr = attr, .kind = kind };
+	return e;
+}
+
+void add_u32(struct request *req, int attr, uint32_t number)
+{
+	add(req, attr, EXTRA_U32)->number = number;
+}
+
+void add_u64(struct request *req, int attr, uint64_t number)
+{
+	add(req, attr, EXTRA_U64)->number = number;
+}
+
+void add_flag(struct request *req, int attr)
+{
+	add(req, attr, EXTRA_FLAG);
+}
+
+void add_limit(struct request *req, const char *name, uint32_t number)
+{
+	struct extra *e = add(req, KGNI_A_RES, EXTRA_LIMIT);
+
+	e->name = name;
+	e->number = number;
+}
+
+void add_bytes(struct request *req, int attr, const void *bytes, size_t len)
+{
+	struct extra *e = add(req, attr, EXTRA_BYTES);
+
+	e->bytes = bytes;
+	e->len = len;
+}
+
+static bool put_limit(struct nl_msg *msg, const struct extra *e)
+{
+	struct nlattr *nest = nla_nest_start(msg, KGNI_A_RES | NLA_F_NESTED);
+
+	if (!nest || nla_put_string(msg, KGNI_RES_A_NAME, e->name) ||
+	    nla_put_u32(msg, KGNI_RES_A_TOTAL, (uint32_t)e->number))
+		return false;
+	nla_nest_end(msg, nest);
+	return true;
+}
+
+static bool put_extra(struct nl_msg *msg, const struct extra *e)
+{
+	switch (e->kind) {
+	case EXTRA_U32: return !nla_put_u32(msg, e->attr, (uint32_t)e->number);
+	case EXTRA_U64: return !nla_put_u64(msg, e->attr, e->number);
+	case EXTRA_FLAG: return !nla_put_flag(msg, e->attr);
+	case EXTRA_BYTES: return !nla_put(msg, e->attr, (int)e->len, e->bytes);
+	default: return true;
+	}
+}
+
+/* Limits are in a nest of their own. */
+static bool put_extras(struct nl_msg *msg, const struct request *req)
+{
+	struct nlattr *limits = NULL;
+	unsigned int i;
+
+	for (i = 0; i < req->extras; i++)
+		if (!put_extra(msg, &req->extra[i]))
+			return false;
+	for (i = 0; i < req->extras; i++) {
+		if (req->extra[i].kind != EXTRA_LIMIT)
+			continue;
+		if (!limits)
+			limits = nla_nest_start(msg, KGNI_A_RES | NLA_F_NESTED);
+		if (!limits || !put_limit(msg, &req->extra[i]))
+			return false;
+	}
+	if (limits)
+		nla_nest_end(msg, limits);
+	return true;
+}
+
+/* An array of entries may be larger than other messages. */
+#define QUESTION_MAX	(1 << 17)
+
 static struct nl_msg *question(const struct request *req)
 {
-	struct nl_msg *msg = nlmsg_alloc();
+	struct nl_msg *msg = nlmsg_alloc_size(QUESTION_MAX);
 	int flags = req->dump ? NLM_F_DUMP : NLM_F_ACK;
 
 	if (!msg)
@@ -210,7 +306,7 @@ static struct nl_msg *question(const struct request *req)
 	    (!req->ptag || !nla_put_u32(msg, KGNI_A_PTAG, req->ptag)) &&
 	    (!req->pid || !nla_put_u32(msg, KGNI_A_PID, req->pid)) &&
 	    (!req->code || !nla_put_u32(msg, KGNI_A_CODE, req->code)) &&
-	    (!req->force || !nla_put_flag(msg, KGNI_A_FORCE)))
+	    (!req->force || !nla_put_flag(msg, KGNI_A_FORCE)) && put_extras(msg, req))
 		return msg;
 	nlmsg_free(msg);
 	return NULL;

@@ -131,14 +131,16 @@ static void job_row(struct out *o, struct nlattr **a)
 	put_device(o, a);
 	out_number(o, "ptag", "PTAG", get_u32(a, KGNI_A_PTAG));
 	put_hex(o, "cookie", "COOKIE", get_u32(a, KGNI_A_COOKIE));
-	out_number(o, "uid", "UID", get_u32(a, KGNI_A_UID));
+	put_optional(o, a, "uid", "UID", KGNI_A_UID);
 	out_number(o, "attachments", "ATTACHED", get_u32(a, KGNI_A_NICS));
+	out_flag(o, "running", has(a, KGNI_A_UID));
 	out_flag(o, "automatic", has(a, KGNI_A_AUTO));
 	if (has(a, KGNI_A_JOB_ID))
 		put_hex(o, "job_id", NULL, get_u64(a, KGNI_A_JOB_ID));
 	if (has(a, KGNI_A_NTT_SIZE)) {
 		out_number(o, "ntt_base", NULL, get_u32(a, KGNI_A_NTT_BASE));
 		out_number(o, "ntt_size", NULL, get_u32(a, KGNI_A_NTT_SIZE));
+		out_flag(o, "ntt_clear", has(a, KGNI_A_NTT_CLEAR));
 	}
 	put_resources(o, a);
 	put_stats(o, a);
@@ -222,6 +224,42 @@ static void session_row(struct out *o, struct nlattr **a)
 	out_number(o, "attachment", NULL, get_u32(a, KGNI_A_NIC));
 }
 
+static void put_percent(struct out *o, struct nlattr **a, const char *key, const char *title,
+			int attr)
+{
+	char buf[TEXT_MAX];
+
+	snprintf(buf, sizeof(buf), "%u %%", get_u32(a, attr));
+	out_shown(o, key, title, get_u32(a, attr), buf);
+}
+
+static void put_ns(struct out *o, struct nlattr **a, const char *key, int attr)
+{
+	char buf[TEXT_MAX];
+
+	snprintf(buf, sizeof(buf), "%.3f s", (double)get_u64(a, attr) / 1e9);
+	out_shown(o, key, NULL, get_u64(a, attr), buf);
+}
+
+static void bi_row(struct out *o, struct nlattr **a)
+{
+	char buf[TEXT_MAX];
+
+	put_device(o, a);
+	put_percent(o, a, "bw", "BW", KGNI_A_BW);
+	put_percent(o, a, "aot_bw", "AFTER-THROTTLE", KGNI_A_AOT_BW);
+	out_number(o, "orbs", "ORBS", get_u32(a, KGNI_A_NORBS));
+	put_percent(o, a, "default_bw", "DEFAULT", KGNI_A_SYS_BW);
+	put_percent(o, a, "default_aot_bw", NULL, KGNI_A_SYS_AOT_BW);
+	out_shown(o, "flags", NULL, get_u32(a, KGNI_A_FLAGS),
+		  text_bits(buf, get_u32(a, KGNI_A_FLAGS), bi_flags));
+	out_number(o, "changes", NULL, get_u32(a, KGNI_A_CHANGES));
+	out_number(o, "committed", NULL, get_u32(a, KGNI_A_COMMITTED));
+	put_ns(o, a, "open_ns", KGNI_A_OPEN_NS);
+	put_ns(o, a, "closed_ns", KGNI_A_CLOSED_NS);
+	put_ns(o, a, "late_ns", KGNI_A_LATE_NS);
+}
+
 /* An entry: which addresses of jobs stand for which PEs, counted from its first. */
 static void ntt_row(struct out *o, struct nlattr **a)
 {
@@ -236,6 +274,7 @@ static void ntt_row(struct out *o, struct nlattr **a)
 const struct kind kinds[] = {
 	{ "dev", KGNI_CMD_DEV_GET, dev_row, false, false, false },
 	{ "job", KGNI_CMD_JOB_GET, job_row, true, false, false },
+	{ "bi", KGNI_CMD_BI_GET, bi_row, false, false, false },
 	{ "ntt", KGNI_CMD_NTT_GET, ntt_row, false, false, true },
 	{ "proc", KGNI_CMD_NIC_GET, proc_row, true, true, false },
 	{ "mem", KGNI_CMD_MEM_GET, mem_row, true, true, false },

@@ -228,6 +228,7 @@ static void test_names(void **state)
 	assert_string_equal(text_device_type(1), "aries");
 	assert_string_equal(text_device_type(99), "unknown");
 	assert_string_equal(text_device_state(KGNI_DEV_UP), "up");
+	assert_string_equal(text_device_state(KGNI_DEV_QUIESCED), "quiesced");
 	assert_string_equal(text_device_state(99), "unknown");
 	for (i = 0; i < KGNI_STAT_COUNT; i++) {
 		assert_non_null(stat_key(i));

@@ -47,6 +47,21 @@
  * @KGNI_CMD_NTT_GET: dump of translation tables, of DEV if it is given; needs
  *	CAP_SYS_ADMIN; answered by NTT_NEW
  * @KGNI_CMD_NTT_NEW: an entry that is set
+ * @KGNI_CMD_DEV_QUIESCE: have DEV stand still
+ * @KGNI_CMD_DEV_RESUME: have it go on
+ * @KGNI_CMD_BI_GET: dump of how much devices may inject, of DEV if it is given;
+ *	answered by BI_NEW
+ * @KGNI_CMD_BI_NEW: how much a device may inject
+ * @KGNI_CMD_BI_SET: change that for DEV: FLAGS, and BW, AOT_BW as these say
+ * @KGNI_CMD_JOB_SET: configure a job on DEV, or change it: JOB_ID, COOKIE, PTAG if
+ *	one is wanted, RES with the totals that are to be its limits, NTT_BASE and
+ *	NTT_SIZE, NTT_CLEAR; answered by JOB_NEW
+ * @KGNI_CMD_JOB_UNSET: forget what was configured of the job on DEV with JOB_ID,
+ *	PTAG and COOKIE, which does not run
+ * @KGNI_CMD_NTT_SET: set ENTRIES of GRANULARITY in DEV's translation table, from
+ *	INDEX on if it is given; answered by NTT_NEW, the first
+ * @KGNI_CMD_NTT_UNSET: clear COUNT entries from INDEX on, or without both all that
+ *	no job has
  */
 enum kgni_cmd {
 	KGNI_CMD_UNSPEC,
@@ -69,6 +84,15 @@ enum kgni_cmd {
 	KGNI_CMD_INJECT,
 	KGNI_CMD_NTT_GET,
 	KGNI_CMD_NTT_NEW,
+	KGNI_CMD_DEV_QUIESCE,
+	KGNI_CMD_DEV_RESUME,
+	KGNI_CMD_BI_GET,
+	KGNI_CMD_BI_NEW,
+	KGNI_CMD_BI_SET,
+	KGNI_CMD_JOB_SET,
+	KGNI_CMD_JOB_UNSET,
+	KGNI_CMD_NTT_SET,
+	KGNI_CMD_NTT_UNSET,
 	__KGNI_CMD_END
 };
 
@@ -91,7 +115,7 @@ enum kgni_cmd {
  * @KGNI_A_STATS: nest: u64 by enum kgni_stat + 1
  * @KGNI_A_PTAG: u32: protection tag
  * @KGNI_A_COOKIE: u32: cookie
- * @KGNI_A_UID: u32: user id
+ * @KGNI_A_UID: u32: user id; a job that does not run has none
  * @KGNI_A_AUTO: flag: the driver chose the protection tag
  * @KGNI_A_NIC: u32: number of the attachment on its device
  * @KGNI_A_INST: u32: instance id
@@ -104,7 +128,7 @@ enum kgni_cmd {
  * @KGNI_A_DGRAMS: u32: how many datagrams are posted
  * @KGNI_A_POSTS: u32: how many RDMA posts are under way
  * @KGNI_A_MDH: u32: number in memory handles
- * @KGNI_A_FLAGS: u32: GNI_MEM_* bits
+ * @KGNI_A_FLAGS: u32: GNI_MEM_* bits; of balanced injection, GNI_BI_FLAG_* bits
  * @KGNI_A_ADDR: u64: address
  * @KGNI_A_LENGTH: u64: bytes
  * @KGNI_A_CQ: u32: id of a queue in its attachment
@@ -126,6 +150,20 @@ enum kgni_cmd {
  * @KGNI_A_BLOCK: u32: PE address that the first of them stands for, and so on
  * @KGNI_A_REPLACED: u32: how many at the end stand for others
  * @KGNI_A_REPLACEMENT: u32: for those from here on
+ * @KGNI_A_NTT_CLEAR: flag: a job's entries are cleared when it ends
+ * @KGNI_A_ENTRIES: array of struct kgni_ntt_entry, up to KGNI_NL_ENTRIES_MAX
+ * @KGNI_A_COUNT: u32: how many entries
+ * @KGNI_A_BW: u32: how much a device may inject, percent, or with the flag for that
+ *	outstanding requests
+ * @KGNI_A_AOT_BW: u32: the same for after it stood still
+ * @KGNI_A_NORBS: u32: how much it may inject, outstanding requests
+ * @KGNI_A_SYS_BW: u32: the system's setting of BW
+ * @KGNI_A_SYS_AOT_BW: u32: and of AOT_BW
+ * @KGNI_A_CHANGES: u32: number of the last change
+ * @KGNI_A_COMMITTED: u32: and of the last one that is in force
+ * @KGNI_A_OPEN_NS: u64: for how long it moved things while there was a limit
+ * @KGNI_A_CLOSED_NS: u64: for how long it did not
+ * @KGNI_A_LATE_NS: u64: how much of that was too much
  */
 enum kgni_attr {
 	KGNI_A_UNSPEC,
@@ -177,15 +215,32 @@ enum kgni_attr {
 	KGNI_A_BLOCK,
 	KGNI_A_REPLACED,
 	KGNI_A_REPLACEMENT,
+	KGNI_A_NTT_CLEAR,
+	KGNI_A_ENTRIES,
+	KGNI_A_COUNT,
+	KGNI_A_BW,
+	KGNI_A_AOT_BW,
+	KGNI_A_NORBS,
+	KGNI_A_SYS_BW,
+	KGNI_A_SYS_AOT_BW,
+	KGNI_A_CHANGES,
+	KGNI_A_COMMITTED,
+	KGNI_A_OPEN_NS,
+	KGNI_A_CLOSED_NS,
+	KGNI_A_LATE_NS,
 	__KGNI_A_END
 };
 
 #define KGNI_A_MAX	(__KGNI_A_END - 1)
 
+/* What fits into an attribute. */
+#define KGNI_NL_ENTRIES_MAX	5000
+
 /* State of a device. */
 enum kgni_dev_state {
 	KGNI_DEV_UP,
 	KGNI_DEV_GONE,
+	KGNI_DEV_QUIESCED,
 };
 
 /**

@@ -37,7 +37,7 @@ field()
 	gnictl -j "$@" | jq -r "$filter"
 }
 
-kinds="dev job proc mem cq session"
+kinds="dev bi job proc mem cq session"
 
 says "the module kgni is not loaded" "without the module it says so" gnictl dev
 load_kgni nics=2
@@ -51,7 +51,7 @@ for kind in $kinds stat "stat job" "stat proc"; do
 	is "$(gnictl -j $kind | jq type) $(gnictl -jp $kind | jq type)" '"array" "array"' \
 		"$kind: valid JSON, where there are no jobs"
 	# shellcheck disable=SC2086
-	is "$(gnictl $kind | wc -l)" "$(case $kind in dev | stat) echo 3 ;; *) echo 0 ;; esac)" \
+	is "$(gnictl $kind | wc -l)" "$(case $kind in dev | bi | stat) echo 3 ;; *) echo 0 ;; esac)" \
 		"$kind: a table, where there are no jobs"
 done
 
@@ -62,7 +62,12 @@ is "$(status gnictl --nonsense)" 2 "an unknown option: usage"
 is "$(status gnictl help) $(status gnictl -h) $(status gnictl -V)" "0 0 0" "help and version"
 for args in "dev kgni64" "dev kgni0 kgni1" "dev del" "dev del nonsense" "dev add kgni1 more" \
 	"job ptag" "job ptag 0" "job ptag 255" "job pid 1" "proc pid" "proc pid x" "cq show x" \
-	"stat job pid 1"; do
+	"stat job pid 1" "dev quiesce" "dev resume kgni0 x" "bi x" "bi set" "bi set kgni0" \
+	"bi set kgni0 orbs" "bi set kgni0 bw" "bi set kgni0 bw 993" "bi set kgni0 bw 5 x" \
+	"job add" "job add kgni0 id" "job add kgni0 id x" "job add kgni0 mdd -1" \
+	"job add kgni0 ntt 1" "job add kgni0 x" "job del kgni0" "job del kgni0 ptag 0x" \
+	"ntt add kgni0" "ntt add kgni0 x" "ntt add kgni0 1,2" "ntt add kgni0 1,2,3,4" \
+	"ntt add kgni0 size 256 1" "ntt del kgni0" "ntt del kgni0 8192" "ntt del kgni0 1 2 3"; do
 	# shellcheck disable=SC2086
 	is "$(status gnictl $args)" 2 "gnictl $args: usage"
 done
@@ -131,12 +136,90 @@ kgni0       6          4  200         1    300" "two entries of a translation ta
 is "$(withntt gnictl -j ntt kgni1)" "[]" "none of another device"
 says "Operation not permitted; become root" "users do not see where NICs are" user gnictl ntt
 
+# Devices that stand still.
+succeeds "a device stands still" gnictl dev quiesce kgni1
+is "$(field 'map(.state) | join(" ")' dev)" "up quiesced" "and says so"
+says "stands still already" "once more" gnictl dev quiesce kgni1
+succeeds "it goes on" gnictl dev resume kgni1
+is "$(field 'map(.state) | join(" ")' dev)" "up up" "and says so, too"
+says "does not stand still" "once more" gnictl dev resume kgni1
+says "there is no such device" "one that is not there" gnictl dev quiesce kgni7
+says "needs CAP_SYS_ADMIN; become root" "users stop nothing" user gnictl dev quiesce kgni0
+says "needs CAP_SYS_ADMIN; become root" "and have nothing go on" user gnictl dev resume kgni0
+
+# Balanced injection.
+is "$(gnictl bi kgni0)" "DEVICE     BW  AFTER-THROTTLE  ORBS  DEFAULT
+kgni0   100 %           100 %   992    100 %" "nothing is held"
+succeeds "a device is held" gnictl bi set kgni0 bw 50 aot 25
+is "$(field '.[] | "\(.device) \(.bw) \(.aot_bw) \(.orbs) \(.flags)"' bi)" \
+	"kgni0 50 25 496 3
+kgni1 100 100 992 4" "and no other"
+succeeds "by outstanding requests" gnictl bi set kgni0 bw 99 orbs
+is "$(field '.[0] | "\(.bw) \(.orbs)"' bi)" "10 99" "which is a tenth"
+succeeds "back to what was" gnictl bi set kgni0 default
+is "$(field '.[0] | "\(.bw) \(.aot_bw) \(.flags)"' bi)" "100 100 4" "which it is"
+says "a value or a flag is out of range" "more than all" gnictl bi set kgni0 bw 101
+says "there is no such device" "where nothing is" gnictl bi set kgni9 bw 1
+says "needs CAP_SYS_ADMIN; become root" "users hold nothing" user gnictl bi set kgni0 bw 1
+is "$(user gnictl bi | md5sum)" "$(gnictl bi | md5sum)" "but see what is held"
+
+# Configured jobs.
+is "$(field '.[0] | "\(.ptag) \(.cookie) \(.job_id) \(.running) \(.uid) \(.resources.mdd_total)"' \
+	job add kgni0 id 0x100000001 cookie 77 ptag 90 mdd 3 rdma 4)" \
+	"90 77 4294967297 false null 3" "a job is configured"
+is "$(gnictl job ptag 90)" "DEVICE  PTAG  COOKIE  UID  ATTACHED
+kgni0     90    0x4d    -         0" "and listed"
+is "$(field '.[0].ptag' job kgni0 ptag 90) $(user gnictl -j job)" "90 []" "but not for users"
+is "$(field '.[0].resources.mdd_total' job add kgni0 id 0x100000001 cookie 77 ptag 90 mdd 5)" 5 \
+	"its limits are changed"
+is "$(field '.[0].resources | "\(.mdd_total) \(.rdma_total) \(.cq_total)"' job ptag 90)" \
+	"5 4 4096" "and others stay"
+says "the tag belongs to another job" "another cookie" gnictl job add kgni0 id 1 cookie 78 ptag 90
+says "the device has not so much" "more than there is" \
+	gnictl job add kgni0 id 2 cookie 3 mdd 1000000
+says "needs an id and a cookie" "half of a job" gnictl job add kgni0 id 2
+says "these entries are not set" "without addresses" \
+	gnictl job add kgni0 id 2 cookie 3 ntt 0 2
+is "$(field '.[0] | "\(.index) \(.granularity) \(.block)"' ntt add kgni0 at 100 size 4 1 9,1,33)" \
+	"100 4 1" "addresses are made"
+is "$(gnictl ntt kgni0)" "DEVICE  ENTRY  ADDRESSES  PE  REPLACED  BY-PE
+kgni0     100          4   1         0      0
+kgni0     101          4   9         1     33" "and listed"
+is "$(field '.[0] | "\(.ntt_base) \(.ntt_size) \(.ntt_clear) \(.automatic)"' \
+	job add kgni0 id 2 cookie 3 ntt 100 2 clear)" "100 2 true true" "a job with addresses"
+says "not so many are free" "they are its own" gnictl ntt del kgni0 101
+says "another granularity" "and others are like them" gnictl ntt add kgni0 7
+says "the job has addresses" "and no others" \
+	gnictl job add kgni0 id 2 cookie 3 ntt 101 1
+tag=$(field '.[] | select(.cookie == 3).ptag' job)
+succeeds "a job is forgotten" gnictl job del kgni0 ptag "$tag"
+is "$(gnictl -j ntt)" "[]" "with its addresses"
+says "there is no such job" "once more" gnictl job del kgni0 ptag "$tag"
+says "beyond the table" "no room at the end" gnictl ntt add kgni0 at 8191 1 2
+succeeds "entries are set" gnictl ntt add kgni0 at 8190 5 6
+succeeds "one is cleared" gnictl ntt del kgni0 8190
+is "$(field 'map(.index) | join(" ")' ntt)" 8191 "and the other is not"
+succeeds "all of them are" gnictl ntt del kgni0 all
+is "$(gnictl -j ntt)" "[]" "none is left"
+for args in "job add kgni0 id 1 cookie 1" "ntt add kgni0 1" "ntt del kgni0 all" \
+	"job del kgni0 ptag 90"; do
+	# shellcheck disable=SC2086
+	fails "as a user: $args" user gnictl $args
+done
+is "$(field 'map(.ptag) | join(" ")' job)" 90 "one is left"
+succeeds "it is forgotten" gnictl job del kgni0 ptag 90
+cat >/tmp/runs <<'EOF'
+gnictl job del kgni0 ptag "$(gnictl -j job | jq -r '.[] | select(.running).ptag')"
+EOF
+says "no such job is configured" "one that runs and was not configured" \
+	manyjobs 1 1 - sh /tmp/runs
+
 # All of it in one file.
 succeeds "a dump" gnictl dump /tmp/dumped
 is "$(stat -c %a /tmp/dumped)" 600 "that only its owner reads"
 is "$(jq -r '[.gnictl, (.dev | length), .files["/sys/module/kgni/parameters/nics"]] | join(" ")' \
 	/tmp/dumped)" "$(gnictl -V | cut -d ' ' -f 2) 2 2" "with what belongs there"
-is "$(jq -r '(.log | length) > 0 and (keys | length) == 13' /tmp/dumped)" true "and the log"
+is "$(jq -r '(.log | length) > 0 and (keys | length) == 14' /tmp/dumped)" true "and the log"
 is "$(user gnictl dump | jq -r '.uid')" 1000 "a user's dump"
 fails "a dump to where there is no room" sh -c 'gnictl dump >/dev/full'
 is "$(status gnictl dump /dev/full) $(status gnictl dump /nowhere/file)" "1 1" \
@@ -215,6 +298,10 @@ completes()
 }
 is "$(completes gnictl m)" "mem monitor" "completion of commands"
 is "$(completes gnictl -j dev k)" "kgni0 kgni1" "of devices"
+is "$(completes gnictl dev quiesce '')" "kgni0 kgni1" "of those that may stand still"
+is "$(completes gnictl bi set kgni0 b)" bw "of settings"
+is "$(completes gnictl job add kgni0 c)" "cookie cq clear" "of what a job may have"
+is "$(completes gnictl ntt del kgni0 '')" all "and of entries"
 is "$(completes gnictl dev del kgni0 '')" force "of what comes behind one"
 is "$(completes gnictl proc p)" "ptag pid" "of filters"
 cat >/tmp/tags <<'EOF'
