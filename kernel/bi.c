@@ -134,7 +134,7 @@ static void kgni_bi_change(struct kgni_device *dev, u16 bw, u16 aot_bw, u16 mode
 	bi->aot.den = 0;
 	if (modes & GNI_BI_FLAG_APPLY_AFTER_THROTTLE)
 		bi->aot = kgni_bi_share_of(aot_bw, orbs);
-	bi->seq++;
+	WRITE_ONCE(bi->seq, bi->seq + 1);
 	bi->held = kgni_device_is_quiesced(dev);
 	if (!bi->held)
 		kgni_bi_apply(bi);
@@ -316,6 +316,17 @@ u64 kgni_bi_until(struct kgni_device *dev)
 	return until > ktime_get_ns() ? until : 0;
 }
 
+/* Is a device closed until then, and not for longer or no more? */
+static bool kgni_bi_is_closed(struct kgni_bi *bi, u64 until)
+{
+	bool same;
+
+	spin_lock_bh(&bi->lock);
+	same = bi->pace.until == until;
+	spin_unlock_bh(&bi->lock);
+	return same;
+}
+
 /**
  * kgni_bi_sleep - wait until a device may go on, or its share is changed
  * @dev: the device
@@ -333,7 +344,7 @@ int kgni_bi_sleep(struct kgni_device *dev)
 	if (until <= now)
 		return 0;
 	might_sleep();
-	error = __wait_event_hrtimeout(bi->wq, READ_ONCE(bi->pace.until) != until,
+	error = __wait_event_hrtimeout(bi->wq, !kgni_bi_is_closed(bi, until),
 				       ns_to_ktime(until - now), TASK_KILLABLE);
 	return error == -ETIME ? 0 : error;
 }
