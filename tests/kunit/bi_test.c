@@ -50,11 +50,11 @@ static void who_is_held(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, kgni_bi_set(dev, 2, 0, NOW), GNI_RC_SUCCESS);
 	dev->bi.pace.moving = 0;
 	KUNIT_EXPECT_EQ(test, kgni_bi_until(dev), 0);
-	KUNIT_EXPECT_TRUE(test, kgni_flow_try(&x));
+	KUNIT_EXPECT_TRUE(test, kgni_bi_try(&x));
 	KUNIT_EXPECT_TRUE(test, x.paced);
 	KUNIT_EXPECT_EQ(test, dev->bi.pace.moving, 1);
 	KUNIT_EXPECT_EQ(test, kgni_bi_set(dev, 0, 0, NOW), GNI_RC_SUCCESS);
-	kgni_flow_end(&x);
+	kgni_bi_end(&x);
 	KUNIT_EXPECT_EQ(test, dev->bi.pace.moving, 0);
 	KUNIT_EXPECT_FALSE(test, kgni_bi_active(dev));
 }
