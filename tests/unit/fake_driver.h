@@ -243,6 +243,17 @@ static inline bool fake_region_gone(const struct kgni_mem_handle *h)
 	       !fake_cq((u32)(h->qword1 >> 52));
 }
 
+/* Without a flag behind it, what is put may be looked at meanwhile. */
+static inline void fake_put_bytes(const struct kgni_ioc_post *a)
+{
+	const u8 *from = (u8 *)(uintptr_t)a->local_addr;
+	u8 *to = (u8 *)(uintptr_t)a->remote_addr;
+	u64 i;
+
+	for (i = 0; i < a->length; i++)
+		core_store_release(&to[i], core_load(&from[i]));
+}
+
 /* The put itself; two ends of a channel see it as they would the driver's. */
 static inline void fake_put(const struct kgni_ioc_post *a)
 {
@@ -251,7 +262,9 @@ static inline void fake_put(const struct kgni_ioc_post *a)
 		       a->length);
 	if (a->type != GNI_POST_FMA_PUT && a->type != GNI_POST_FMA_PUT_W_SYNCFLAG)
 		return;
-	if (a->length)
+	if (a->type == GNI_POST_FMA_PUT)
+		fake_put_bytes(a);
+	else if (a->length)
 		memcpy((void *)(uintptr_t)a->remote_addr, (void *)(uintptr_t)a->local_addr,
 		       a->length);
 	if (a->type == GNI_POST_FMA_PUT_W_SYNCFLAG)

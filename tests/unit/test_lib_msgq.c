@@ -3,6 +3,7 @@
 #include "fake_driver.h"
 
 #include <dirent.h>
+#include <sched.h>
 #include <sys/wait.h>
 
 #define SIZE	40
@@ -261,6 +262,81 @@ static void test_checkpoint(void **state)
 	pair_end();
 }
 
+/* --- threads: two send by endpoints of their own, two receive ---------------------- */
+
+#define EACH	400
+
+static u32 counted;
+
+static int count(uint32_t snd_id, uint32_t snd_pe, void *msg, uint8_t msg_tag, void *cb_data)
+{
+	(void)snd_pe;
+	(void)msg;
+	(void)msg_tag;
+	(void)cb_data;
+	assert_int_equal(snd_id, 5);
+	__atomic_add_fetch(&counted, 1, __ATOMIC_RELAXED);
+	return 1;
+}
+
+static void *sender(void *arg)
+{
+	gni_ep_handle_t ep = arg;
+	gni_cq_entry_t e;
+	gni_return_t rc;
+	u32 n;
+
+	for (n = 0; n < EACH; n++) {
+		while ((rc = GNI_MsgqSend(a.q, ep, &n, 4, NULL, 0, n, 0)) == GNI_RC_NOT_DONE)
+			sched_yield();
+		ok(rc);
+		/* Either thread may have the event. */
+		while (GNI_CqGetEvent(a.cq, &e) != GNI_RC_SUCCESS)
+			sched_yield();
+	}
+	return NULL;
+}
+
+static void *receiver(void *arg)
+{
+	(void)arg;
+	while (__atomic_load_n(&counted, __ATOMIC_RELAXED) < 2 * EACH)
+		ok(GNI_MsgqProgress(b.q, 0));
+	return NULL;
+}
+
+static void test_threads(void **state)
+{
+	gni_msgq_attr_t at = shape(5, 1);
+	gni_msgq_ep_attr_t at_a, at_b;
+	pthread_t thread[4];
+	gni_ep_handle_t second;
+	u32 i;
+
+	(void)state;
+	pair(5);
+	ok(GNI_MsgqRelease(b.q));
+	ok(GNI_MsgqConnRelease(a.q, b.pe));
+	ok(GNI_MsgqInit(b.nic, count, NULL, NULL, &at, &b.q));
+	ok(GNI_MsgqGetConnAttrs(a.q, b.pe, &at_a, NULL));
+	ok(GNI_MsgqGetConnAttrs(b.q, a.pe, &at_b, NULL));
+	ok(GNI_MsgqConnect(a.q, b.pe, &at_b));
+	ok(GNI_MsgqConnect(b.q, a.pe, &at_a));
+	ok(GNI_EpCreate(a.nic, a.cq, &second));
+	ok(GNI_EpBind(second, b.pe, 6));
+	counted = 0;
+	pthread_create(&thread[0], NULL, sender, a.ep);
+	pthread_create(&thread[1], NULL, sender, second);
+	pthread_create(&thread[2], NULL, receiver, NULL);
+	pthread_create(&thread[3], NULL, receiver, NULL);
+	for (i = 0; i < 4; i++)
+		pthread_join(thread[i], NULL);
+	assert_int_equal(counted, 2 * EACH);
+	ok(GNI_MsgqIdle(a.q));
+	ok(GNI_MsgqIdle(b.q));
+	pair_end();
+}
+
 /* A child of fork() has no handle, and can have one of its own. */
 static void test_fork(void **state)
 {
@@ -296,6 +372,7 @@ int main(void)
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_fork),
 		/* It leaves an instance behind until the program ends. */
 		cmocka_unit_test(test_checkpoint),

@@ -14,7 +14,8 @@ if mount -t hugetlbfs -o mode=1777 none /mnt/huge; then
 	pages=$(cat /proc/sys/vm/nr_hugepages)
 	echo 16 >/proc/sys/vm/nr_hugepages
 	run_prog msgq
-	run_prog msgq_kill
+	# In a slow kernel once has to do.
+	[ "${KGNI_TEST_SCALE:-1}" -gt 1 ] || run_prog msgq_kill
 	umount /mnt/huge
 	echo "$pages" >/proc/sys/vm/nr_hugepages
 else
