@@ -111,6 +111,9 @@ VM_SRCS := $(filter-out $(VM_COMMON),$(wildcard tests/vm/progs/*.c))
 
 # Per-program extras: TOOL_LIBS_<tool>, and for tests/unit/test_x.c
 # UNIT_CFLAGS_test_x, UNIT_LDFLAGS_test_x, UNIT_LIBS_test_x (in unit.mk).
+VM_LIBS_ce := -lm
+VM_LIBS_ce_tree := -lm
+VM_LIBS_ce_death := -lm
 TOOL_LIBS_gnicp := -lcrypto
 TOOL_LIBS_gni_perf := -lm
 TOOL_LIBS_gnictl := -lnl-genl-3 -lnl-3

@@ -87,7 +87,7 @@ questions()
 			f = substr($0, RSTART, RLENGTH); sub(/[[;].*/, "", f)
 			print "FIELD(" s ", " f ");" }' "$uapi" "$ring"
 	sed -nE 's/^#define KGNI_IOC_([A-Z_]*)\t.*struct ([a-z_]*)\)$/CALL(\1, \2);/p' "$uapi"
-	sed -nE 's/^\t(KGNI_CQE_(FMA|BTE|REMOTE|DRIVER)|KGNI_ST_[A-Z_]*) = .*/NUMBER(\1);/p' "$cqe"
+	sed -nE 's/^\t(KGNI_CQE_(FMA|BTE|REMOTE|DRIVER|CE)|KGNI_ST_[A-Z_]*) = .*/NUMBER(\1);/p' "$cqe"
 	sed -nE 's/^\tKGNI_POST_([A-Z_]*) = .*/RULE(\1);/p' kernel/core/rules.h
 	echo 'return 0; }'
 }

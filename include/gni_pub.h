@@ -1028,6 +1028,12 @@ typedef enum gni_fma_cmd_type {
  * with it; among equals LIDX takes the lowest of these, GIDX the greatest. A
  * name that ends in S takes and gives 32-bit values.
  *
+ * Values are combined in the order of the children's numbers, at each channel as
+ * it rounds, so the result is the same whoever comes first. Any number is preferred
+ * to a NaN, and -0 is less than 0. All leaves of a tree give the same command and
+ * the same ce_red_id, of at most 48 bits; those of an id that is used again
+ * belong together in the order in which each leaf posts them.
+ *
  * Interface: 000, lines 589-617.
  */
 typedef enum gni_ce_cmd_type {
@@ -1105,7 +1111,7 @@ uint64_t gni_ce_res_status_ok(gni_ce_result_t *result);
  * Interface: 000, line 629.
  *
  * Context: any; no system call.
- * Return: GNI_CE_FPE_* bits, of all operations together.
+ * Return: the exceptions of all operations together, GNI_CE_FPE_* bits.
  */
 uint64_t gni_ce_res_get_fpe(gni_ce_result_t *result);
 
@@ -1430,8 +1436,8 @@ typedef uint8_t gni_error_mask_t;
  * GNI_JOB_INVALID_LIMIT, in every byte of the field, leaves a limit as it is.
  * NTT_CLEANUP in ntt_ctrl makes the driver clear the job's translation entries
  * when the job ends. The CE masks are bits of ce_limit, one for each channel that
- * the job may use. There are no CE channels and no DLA, MRT and GART entries
- * here, so limits of these are accepted and limit nothing.
+ * the job may use. There are no DLA, MRT and GART entries here, so limits of these
+ * are accepted and limit nothing.
  *
  * Interface: 000, lines 832-844.
  */
@@ -3642,6 +3648,11 @@ gni_return_t GNI_EpSetCeAttr(gni_ep_handle_t ep_hndl, uint32_t ce_id, uint32_t c
  * @cq_hndl: queue for the channel's events, or NULL
  * @modes: GNI_CE_MODE_* bits, up to one of each group
  *
+ * Without a rounding mode sums are rounded to nearest. All channels of a tree are
+ * to be configured before its leaves post. A channel may be configured again; what
+ * its tree has under way then ends with an error. If a member of the tree ends, so
+ * does all that is posted there, until its channels are configured again.
+ *
  * Interface: 000, lines 3886-3915.
  *
  * Context: any thread; does not wait.
@@ -3650,6 +3661,7 @@ gni_return_t GNI_EpSetCeAttr(gni_ep_handle_t ep_hndl, uint32_t ce_id, uint32_t c
  * * %GNI_RC_INVALID_PARAM - no such channel, endpoint or queue, an endpoint
  *   without GNI_EpSetCeAttr(), two children with one number, or modes that
  *   exclude each other
+ * * %GNI_RC_ERROR_NOMEM - no memory
  * * %GNI_RC_ILLEGAL_OP - this kind of device has no collective engine
  */
 gni_return_t GNI_CeConfigure(gni_ce_handle_t ce_hndl, gni_ep_handle_t *child_eps,

@@ -354,6 +354,36 @@ static long kgni_do_bi_wait(struct kgni_file *f, void *arg)
 	return kgni_bi_wait(f->dev, kgni_timeout(a->timeout_ms));
 }
 
+static long kgni_do_ce_create(struct kgni_file *f, void *arg)
+{
+	return kgni_ce_create(f->nic, arg);
+}
+
+static void kgni_end_ce_create(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_ioc_ce_create *a = arg;
+
+	if (!told)
+		kgni_ce_destroy(f->nic, a->id);
+}
+
+static long kgni_do_ce_destroy(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_ce_destroy *a = arg;
+
+	return a->reserved ? -EINVAL : kgni_ce_destroy(f->nic, a->id);
+}
+
+static long kgni_do_ce_configure(struct kgni_file *f, void *arg)
+{
+	return kgni_ce_configure(f->nic, arg);
+}
+
+static long kgni_do_ce_post(struct kgni_file *f, void *arg)
+{
+	return kgni_ce_post(f->nic, arg);
+}
+
 #define KGNI_NEEDS_NIC	true
 
 /*
@@ -382,6 +412,10 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_CQ_OWED, kgni_do_cq_owed, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_CREATE, kgni_do_cq_create, KGNI_NEEDS_NIC, kgni_end_cq_create },
 	{ KGNI_IOC_CQ_DESTROY, kgni_do_cq_destroy, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CE_POST, kgni_do_ce_post, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CE_CREATE, kgni_do_ce_create, KGNI_NEEDS_NIC, kgni_end_ce_create },
+	{ KGNI_IOC_CE_CONFIGURE, kgni_do_ce_configure, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_CE_DESTROY, kgni_do_ce_destroy, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_INFO, kgni_info },
 	{ KGNI_IOC_ATTACH, kgni_do_attach, false, kgni_end_attach },
 	{ KGNI_IOC_GET_PTAG, kgni_do_get_ptag, false, kgni_end_get_ptag },
@@ -430,6 +464,10 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_bi_set bi_set;
 	struct kgni_ioc_bi_get bi_get;
 	struct kgni_ioc_bi_wait bi_wait;
+	struct kgni_ioc_ce_create ce_create;
+	struct kgni_ioc_ce_destroy ce_destroy;
+	struct kgni_ioc_ce_configure ce_configure;
+	struct kgni_ioc_ce_post ce_post;
 };
 
 static long kgni_ioctl(struct file *file, unsigned int cmd, unsigned long uarg)
@@ -599,8 +637,10 @@ static bool kgni_device_mark_gone(struct kgni_device *dev, bool force)
 	go = force || xa_empty(&dev->jobs);
 	if (go) {
 		WRITE_ONCE(dev->gone, true);
-		list_for_each_entry(nic, &dev->nics, dev_node)
+		list_for_each_entry(nic, &dev->nics, dev_node) {
 			kgni_dgram_gone(nic);
+			kgni_ce_gone(nic);
+		}
 	}
 	mutex_unlock(&dev->lock);
 	return go;

@@ -128,6 +128,7 @@ static enum kgni_stat kgni_post_stat(u32 type)
 	case KGNI_POST_AMO:
 	case KGNI_POST_AMO_W_FLAG: return KGNI_STAT_AMO;
 	case KGNI_POST_CQWRITE: return KGNI_STAT_CQWRITE;
+	case GNI_POST_CE: return KGNI_STAT_CE;
 	}
 	return KGNI_STAT_FMA_PUT;
 }
@@ -147,7 +148,7 @@ static void kgni_xfer_count(const struct kgni_xfer *x)
 		return;
 	}
 	kgni_count(x->nic, stat, 1);
-	if (stat != KGNI_STAT_AMO && stat != KGNI_STAT_CQWRITE)
+	if (stat != KGNI_STAT_AMO && stat != KGNI_STAT_CQWRITE && stat != KGNI_STAT_CE)
 		kgni_count(x->nic, stat + 1, x->arg.length);
 	if (x->arg.flags & KGNI_POST_SMSG)
 		kgni_count(x->nic, KGNI_STAT_SMSG, 1);

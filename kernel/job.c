@@ -16,6 +16,7 @@
 #include <linux/slab.h>
 
 #include "kgni.h"
+#include "core/ce.h"
 
 /*
  * How much of each resource a device has, and a job may have of it unless it is
@@ -32,6 +33,7 @@ static const struct {
 	[KGNI_RES_BTE] = { 1 << 22, 1 << 20, "rdma" },
 	[KGNI_RES_IOMMU] = { INT_MAX, INT_MAX, "iommu" },
 	[KGNI_RES_SFMA] = { 65536, 65536, "sfma" },
+	[KGNI_RES_CE] = { 1024, KGNI_CE_CHANNELS, "ce" },
 };
 
 static LIST_HEAD(kgni_domains);
@@ -157,6 +159,7 @@ static int kgni_res_of_device(u32 type)
 	case GNI_DEV_RES_MDD: return KGNI_RES_MDD;
 	case GNI_DEV_RES_CQ: return KGNI_RES_CQ;
 	case GNI_DEV_RES_FMA: return KGNI_RES_FMA;
+	case GNI_DEV_RES_CE: return KGNI_RES_CE;
 	}
 	return -1;
 }
@@ -170,6 +173,7 @@ static int kgni_res_of_job(u32 type)
 	case GNI_JOB_RES_RMDA: return KGNI_RES_BTE;
 	case GNI_JOB_RES_IOMMU: return KGNI_RES_IOMMU;
 	case GNI_JOB_RES_SFMA: return KGNI_RES_SFMA;
+	case GNI_JOB_RES_CE: return KGNI_RES_CE;
 	}
 	return -1;
 }
@@ -294,6 +298,7 @@ static struct kgni_domain *kgni_domain_new(u32 cookie, kuid_t uid)
 	d->uid = uid;
 	spin_lock_init(&d->lock);
 	kgni_domain_dgrams_init(d);
+	kgni_domain_ces_init(d);
 	list_add(&d->node, &kgni_domains);
 	return d;
 }
@@ -434,10 +439,12 @@ static void kgni_limits_default(int *limit)
 static bool kgni_job_take_config(struct kgni_job *job, const struct kgni_job_config *config)
 {
 	kgni_limits_default(job->limit);
+	job->ce_mask = GNI_JOB_CTRL_ALL_CE_MASK;
 	if (!config)
 		return true;
 	job->automatic = config->automatic;
 	memcpy(job->limit, config->limit, sizeof(job->limit));
+	job->ce_mask = config->ce_mask;
 	if (!config->ntt_size)
 		return true;
 	job->ntt = kgni_ntt_map_new(job->dev, config->ntt_base, config->ntt_size);
@@ -741,6 +748,7 @@ static struct kgni_job_config *kgni_config_new(const struct kgni_job_args *args,
 	config->ptag = ptag;
 	config->automatic = automatic;
 	kgni_limits_default(config->limit);
+	config->ce_mask = GNI_JOB_CTRL_ALL_CE_MASK;
 	return config;
 }
 
@@ -815,6 +823,11 @@ static void kgni_config_set_limits(struct kgni_device *dev, struct kgni_job_conf
 		config->limit[i] = args->limit[i];
 		if (job)
 			WRITE_ONCE(job->limit[i], args->limit[i]);
+	}
+	if (args->limit[KGNI_RES_CE] != KGNI_JOB_KEEP) {
+		config->ce_mask = args->ce_mask;
+		if (job)
+			WRITE_ONCE(job->ce_mask, args->ce_mask);
 	}
 	if (args->ntt_clear)
 		config->ntt_clear = true;
@@ -942,9 +955,13 @@ static long kgni_job_args_of(const struct kgni_ioc_job *arg, struct kgni_job_arg
 		.ntt_clear = arg->flags & KGNI_JOB_NTT_CLEAR,
 	};
 	/* There are none of these, so that no number of them is too small. */
-	if (arg->dla_limit < KGNI_JOB_KEEP || arg->ce_limit < KGNI_JOB_KEEP ||
-	    (arg->ce_limit > 0 && arg->ce_limit & ~GNI_JOB_CTRL_ALL_CE_MASK))
+	if (arg->dla_limit < KGNI_JOB_KEEP)
 		return GNI_RC_INVALID_PARAM;
+	if (arg->ce_limit != KGNI_JOB_KEEP && arg->ce_limit & ~GNI_JOB_CTRL_ALL_CE_MASK)
+		return GNI_RC_INVALID_PARAM;
+	args->ce_mask = arg->ce_limit & GNI_JOB_CTRL_ALL_CE_MASK;
+	args->limit[KGNI_RES_CE] = arg->ce_limit == KGNI_JOB_KEEP ? KGNI_JOB_KEEP :
+								    hweight8(args->ce_mask);
 	return kgni_iommu_limit(arg->iommu_limit, &args->limit[KGNI_RES_IOMMU]);
 }
 
@@ -1003,6 +1020,8 @@ void kgni_domains_kick(void)
 		spin_lock_bh(&d->lock);
 		list_for_each_entry(nic, &d->nics, node)
 			kgni_bte_kick(nic);
+		if (!list_empty(&d->nics))
+			kgni_ce_kick(d);
 		spin_unlock_bh(&d->lock);
 	}
 	mutex_unlock(&kgni_domains_lock);

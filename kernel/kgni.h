@@ -8,10 +8,10 @@
  * released, which is the one clean-up path.
  *
  * Locks, outermost first: that of the device table; kgni_file.lock,
- * kgni_device.lock, that of the domain table; kgni_nic.lock; then the spinlocks
- * kgni_domain.lock and kgni_bte.lock. kgni_mem.lock is taken with no other.
- * kgni_device.eeq_lock and kgni_bi.lock are innermost. Data paths look objects
- * up under RCU and hold references.
+ * kgni_device.lock, that of the domain table; kgni_nic.lock; kgni_domain.ce_lock;
+ * then the spinlocks kgni_domain.lock and kgni_bte.lock. kgni_mem.lock is taken with
+ * no other. kgni_device.eeq_lock and kgni_bi.lock are innermost. Data paths look
+ * objects up under RCU and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -62,6 +62,7 @@ enum kgni_res {
 	KGNI_RES_BTE,
 	KGNI_RES_IOMMU,		/* pages in registrations */
 	KGNI_RES_SFMA,		/* attachments that share an FMA descriptor */
+	KGNI_RES_CE,		/* channels of the collective engine */
 	KGNI_RES_COUNT
 };
 
@@ -71,6 +72,7 @@ enum kgni_refusal {
 	KGNI_REFUSED_MEMORY,	/* no registration that the caller may use so */
 	KGNI_REFUSED_QUEUE,	/* no queue of the caller's file */
 	KGNI_REFUSED_DATAGRAM,	/* no datagram of the caller's file */
+	KGNI_REFUSED_CHANNEL,	/* no channel of the caller's file, or none that takes its part */
 	KGNI_REFUSALS
 };
 
@@ -182,6 +184,11 @@ struct kgni_device {
  * @lock: guards all that follows, and the datagrams of the members
  * @nics: attachments
  * @inbound: pending bound datagrams, by hash of whom they want
+ * @ce_lock: guards the collective engine's part, which follows
+ * @ces: channels
+ * @ce_over: reductions that are over, and were not told
+ * @ce_used: there were channels at some time
+ * @ce_work: goes on with what waited
  *
  * Datagrams meet inside a domain, so that no user waits for another's.
  */
@@ -193,6 +200,11 @@ struct kgni_domain {
 	spinlock_t lock;	/* what follows */
 	struct list_head nics;
 	struct list_head inbound[1 << KGNI_DGRAM_HASH_BITS];
+	struct mutex ce_lock;	/* what follows */
+	struct list_head ces;
+	struct list_head ce_over;
+	bool ce_used;
+	struct delayed_work ce_work;
 };
 
 /**
@@ -216,6 +228,7 @@ struct kgni_user {
  * @automatic: the driver chose that
  * @cookie: its cookie
  * @limit: how much it may have of each resource
+ * @ce_mask: bits of the collective engine channels that it may use
  * @ntt_base: first of its entries of the translation table
  * @ntt_size: how many; 0: its addresses are not translated
  * @ntt_clear: they are cleared when it ends
@@ -229,6 +242,7 @@ struct kgni_job_config {
 	bool automatic;
 	u32 cookie;
 	int limit[KGNI_RES_COUNT];
+	u8 ce_mask;
 	u32 ntt_base;
 	u32 ntt_size;
 	bool ntt_clear;
@@ -251,6 +265,8 @@ struct kgni_job_config {
  * @suspensions: how often it was to; likewise
  * @ntt: its addresses, or NULL if they are not translated
  * @limit: how much of each resource it may have
+ * @ce_mask: bits of the collective engine channels that it may use
+ * @ces_used: those that it uses, under domain->ce_lock
  * @mdds: registrations by mdh; read under RCU
  * @vmdhs: those with a virtual handle, by its index; likewise
  * @next_mdh: where the search for a free mdh goes on
@@ -275,6 +291,8 @@ struct kgni_job {
 	u32 suspensions;
 	struct kgni_ntt_map *ntt;
 	int limit[KGNI_RES_COUNT];
+	u8 ce_mask;
+	u8 ces_used;
 	struct xarray mdds;
 	struct xarray vmdhs;
 	u32 next_mdh;
@@ -598,6 +616,7 @@ struct kgni_job_name;
  * @ptag: its protection tag, or GNI_FIND_ALLOC_PTAG
  * @cookie: its cookie
  * @limit: how much it may have of each resource; KGNI_JOB_KEEP: as before
+ * @ce_mask: which channels of the collective engine, unless their number stays
  * @ntt_base: first of its entries of the translation table
  * @ntt_size: how many; 0 to leave that as it is
  * @ntt_clear: clear them when it ends
@@ -608,6 +627,7 @@ struct kgni_job_args {
 	u32 ptag;
 	u32 cookie;
 	int limit[KGNI_RES_COUNT];
+	u8 ce_mask;
 	u32 ntt_base;
 	u32 ntt_size;
 	bool ntt_clear;
@@ -887,6 +907,16 @@ void kgni_xfer_finish(struct kgni_xfer *x, enum kgni_cqe_source source);
 void kgni_xfer_release(struct kgni_xfer *x);
 enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src,
 				     u64 saddr, size_t n);
+
+/* ce.c */
+void kgni_domain_ces_init(struct kgni_domain *d);
+long kgni_ce_create(struct kgni_nic *nic, struct kgni_ioc_ce_create *arg);
+long kgni_ce_configure(struct kgni_nic *nic, const struct kgni_ioc_ce_configure *arg);
+long kgni_ce_destroy(struct kgni_nic *nic, u32 id);
+long kgni_ce_post(struct kgni_nic *nic, const struct kgni_ioc_ce_post *arg);
+void kgni_ce_kick(struct kgni_domain *d);
+void kgni_ce_gone(struct kgni_nic *nic);
+void kgni_ce_release(struct kgni_nic *nic);
 
 /* link.c */
 #ifdef CONFIG_FAULT_INJECTION_DEBUG_FS

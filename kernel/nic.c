@@ -231,6 +231,7 @@ void kgni_nic_attach_end(struct kgni_file *f, bool told)
 void kgni_nic_release(struct kgni_nic *nic)
 {
 	kgni_dgram_release(nic);
+	kgni_ce_release(nic);
 	kgni_bte_release(nic);
 	kgni_mdd_deregister_all(nic);
 	kgni_cq_destroy_all(nic);

@@ -69,11 +69,18 @@ static ssize_t datagram_show(struct device *dev, struct device_attribute *attr, 
 }
 static DEVICE_ATTR_RO(datagram);
 
+static ssize_t channel_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return refused_show(dev, buf, KGNI_REFUSED_CHANNEL);
+}
+static DEVICE_ATTR_RO(channel);
+
 static struct attribute *kgni_refused_attrs[] = {
 	&dev_attr_attach.attr,
 	&dev_attr_memory.attr,
 	&dev_attr_queue.attr,
 	&dev_attr_datagram.attr,
+	&dev_attr_channel.attr,
 	NULL
 };
 

@@ -69,6 +69,7 @@ UGNI_PUBLIC gni_return_t GNI_CdmCreate(uint32_t inst_id, uint8_t ptag, uint32_t 
 static void nic_destroy(struct gni_nic *nic)
 {
 	ugni_err_release_all(nic);
+	ugni_ce_destroy_all(nic);
 	ugni_msgq_release_all(nic);
 	ugni_ep_destroy_all(nic);
 	ugni_cq_destroy_all(nic);

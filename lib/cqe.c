@@ -71,6 +71,16 @@ UGNI_PUBLIC uint64_t gni_cq_get_trans_type(gni_cq_entry_t entry)
 	return kgni_cqe_info(entry);
 }
 
+UGNI_PUBLIC uint64_t gni_cq_get_ce_id(gni_cq_entry_t entry)
+{
+	return kgni_cqe_info(entry);
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_reductn_id(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_DATA_MASK;
+}
+
 UGNI_PUBLIC void gni_cq_set_inst_id(gni_cq_entry_t *entry, uint64_t value)
 {
 	kgni_cqe_set(entry, KGNI_CQE_INST_MASK, 0, value);

@@ -135,6 +135,7 @@ static gni_return_t ep_unbind(struct gni_ep *ep)
 	ep->smsg = NULL;
 	ep->bound = false;
 	ep->events_set = false;
+	ep->ce_type = GNI_CE_CHILD_UNUSED;
 	return GNI_RC_SUCCESS;
 }
 

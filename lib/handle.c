@@ -39,6 +39,7 @@ struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
 struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
 struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);
 struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, NULL);
+struct ugni_arena ugni_ces = ARENA(0x45434e47, 7, 1U << 14, NULL);
 struct ugni_arena ugni_msgqs = ARENA(0x514d4e47, 9, 1U << 14, NULL);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
@@ -47,6 +48,7 @@ _Static_assert(sizeof(struct gni_ep) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_cq) <= 1U << 9, "size of a slot");
 _Static_assert(sizeof(struct gni_comp_chan) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_err) <= 1U << 7, "size of a slot");
+_Static_assert(sizeof(struct gni_ce) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_msgq) <= 1U << 9, "size of a slot");
 
 static void arena_forget(struct ugni_arena *a)
@@ -89,6 +91,7 @@ static void forked_child(void)
 	arena_forget(&ugni_cqs);
 	arena_forget(&ugni_chans);
 	arena_forget(&ugni_errs);
+	arena_forget(&ugni_ces);
 	arena_forget(&ugni_msgqs);
 }
 

@@ -186,6 +186,8 @@ UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descript
 
 UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
 {
+	if (post_descr && post_descr->type == GNI_POST_CE)
+		return ugni_end(ugni_ce_post(ep_hndl, post_descr));
 	return ugni_end(post(ep_hndl, post_descr,
 			     1U << GNI_POST_FMA_PUT | 1U << GNI_POST_FMA_PUT_W_SYNCFLAG |
 			     1U << GNI_POST_FMA_GET | 1U << GNI_POST_FMA_GET_W_FLAG |

@@ -4,13 +4,13 @@
  *
  * Objects: a communication domain (gni_cdm) has at most one NIC handle
  * (gni_nic) a device: one open file of /dev/kgniN. Endpoints (gni_ep),
- * completion queues (gni_cq), completion channels (gni_comp_chan) and message
- * queues (gni_msgq) belong to a NIC handle, and so do error queues (gni_err) that
- * are not of a device as a whole. All seven live in arenas (handle.c), so that any
- * value a program passes as a handle can be checked without touching memory that
- * may not be there.
+ * completion queues (gni_cq), completion channels (gni_comp_chan), message queues
+ * (gni_msgq) and channels of the collective engine (gni_ce) belong to a NIC handle,
+ * and so do error queues (gni_err) that are not of a device as a whole. All eight
+ * live in arenas (handle.c), so that any value a program passes as a handle can be
+ * checked without touching memory that may not be there.
  *
- * Locks, outermost first: gni_cdm, gni_ep, gni_msgq, gni_cq, gni_comp_chan, gni_err (each
+ * Locks, outermost first: gni_cdm, gni_ce, gni_ep, gni_msgq, gni_cq, gni_comp_chan, gni_err (each
  * slot.lock of the object), then the arenas' own and that of the control
  * files (info.c). Never two of one kind. Nobody sleeps in the driver with a
  * lock held, and calls that block take none around their sleep, so a thread
@@ -131,6 +131,7 @@ extern struct ugni_arena ugni_eps;
 extern struct ugni_arena ugni_cqs;
 extern struct ugni_arena ugni_chans;
 extern struct ugni_arena ugni_errs;
+extern struct ugni_arena ugni_ces;
 extern struct ugni_arena ugni_msgqs;
 
 void ugni_watch_forks(void);
@@ -399,6 +400,18 @@ struct gni_err {
 };
 
 /**
+ * struct gni_ce - a channel of the collective engine
+ * @slot: head; its lock guards its end
+ * @nic: NIC handle it belongs to
+ * @id: its number
+ */
+struct gni_ce {
+	struct ugni_slot slot;
+	struct gni_nic *nic;
+	u32 id;
+};
+
+/**
  * struct gni_ep - an endpoint
  * @slot: head; its lock guards all but @outstanding
  * @nic: NIC handle it belongs to
@@ -409,6 +422,9 @@ struct gni_err {
  * @dgram_used: a datagram was posted at some time
  * @bound: there is a peer
  * @events_set: the program chose the event values
+ * @ce_type: the child of an edge of a collective tree that it is, a gni_ce_child_t
+ * @ce_child: the child's number
+ * @ce_id: the channel at the other end
  * @remote_pe: peer's PE address
  * @remote_id: peer's instance id
  * @local_event: value of source events
@@ -425,6 +441,9 @@ struct gni_ep {
 	bool dgram_used;
 	bool bound;
 	bool events_set;
+	u8 ce_type;
+	u8 ce_child;
+	u32 ce_id;
 	u32 remote_pe;
 	u32 remote_id;
 	u32 local_event;
@@ -508,6 +527,10 @@ void ugni_chan_destroy_all(const struct gni_nic *nic);
 
 /* error.c */
 void ugni_err_release_all(const struct gni_nic *nic);
+
+/* ce.c */
+gni_return_t ugni_ce_post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *d);
+void ugni_ce_destroy_all(const struct gni_nic *nic);
 
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);

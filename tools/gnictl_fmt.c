@@ -225,6 +225,7 @@ static const char * const stat_keys[KGNI_STAT_COUNT] = {
 	[KGNI_STAT_ERROR] = "error",
 	[KGNI_STAT_DGRAM] = "dgram",
 	[KGNI_STAT_DGRAM_MATCHED] = "dgram_matched",
+	[KGNI_STAT_CE] = "ce",
 };
 
 /* Return: NULL for a counter that this gnictl does not know. */

@@ -387,6 +387,7 @@ static void put_counters(struct out *o, struct nlattr **a)
 		{ KGNI_STAT_RDMA_PUT_BYTES, "BYTES" }, { KGNI_STAT_RDMA_GET, "RDMA-GETS" },
 		{ KGNI_STAT_RDMA_GET_BYTES, "BYTES" }, { KGNI_STAT_ERROR, "ERRORS" },
 		{ KGNI_STAT_DGRAM, "DATAGRAMS" }, { KGNI_STAT_DGRAM_MATCHED, "MATCHED" },
+		{ KGNI_STAT_CE, "REDUCTIONS" },
 	};
 	uint64_t stats[KGNI_STAT_COUNT];
 	size_t i;

@@ -16,6 +16,9 @@
  * target entries:
  *	0-47	remote event value, or the 48 bits of a CQ write
  *	48-53	transaction type, a gni_post_type_t
+ * entries of a collective engine channel:
+ *	0-47	reduction id
+ *	48-53	number of the channel
  */
 #ifndef _KGNI_CORE_CQE_H
 #define _KGNI_CORE_CQE_H
@@ -34,6 +37,7 @@ enum kgni_cqe_source {
 	KGNI_CQE_BTE = 2,	/* a post of this NIC through BTE */
 	KGNI_CQE_REMOTE = 3,	/* a peer's transaction */
 	KGNI_CQE_DRIVER = 4,	/* the driver itself: a repaired hole */
+	KGNI_CQE_CE = 5,	/* a channel of the collective engine */
 };
 
 /**
@@ -49,6 +53,9 @@ enum kgni_cqe_source {
  * @KGNI_ST_NO_CQ: a CQ write found no queue behind the region
  * @KGNI_ST_REM_OVERRUN: the event found no room in the remote queue
  * @KGNI_ST_LINK: the way to the peer failed; a retry may succeed
+ * @KGNI_ST_NO_CE: no channel of the collective engine takes the member's part
+ * @KGNI_ST_CE_MEMBER: a member of the collective tree ended
+ * @KGNI_ST_CE_DIFFER: members gave different commands to one reduction
  */
 enum kgni_cqe_status {
 	KGNI_ST_OK = 0,
@@ -62,6 +69,9 @@ enum kgni_cqe_status {
 	KGNI_ST_NO_CQ = 8,
 	KGNI_ST_REM_OVERRUN = 9,
 	KGNI_ST_LINK = 10,
+	KGNI_ST_NO_CE = 11,
+	KGNI_ST_CE_MEMBER = 12,
+	KGNI_ST_CE_DIFFER = 13,
 	KGNI_ST_COUNT
 };
 
@@ -170,6 +180,14 @@ static inline u64 kgni_cqe_remote(u64 data, u32 post_type, enum kgni_cqe_type ty
 	       (u64)KGNI_CQE_REMOTE << KGNI_CQE_SOURCE_SHIFT;
 }
 
+/* The entry that a channel's owner finds. */
+static inline u64 kgni_cqe_ce(u32 ce_id, u64 red_id, enum kgni_cqe_status status)
+{
+	return (red_id & KGNI_CQE_DATA_MASK) | (u64)(ce_id & 0x3f) << KGNI_CQE_INFO_SHIFT |
+	       (u64)KGNI_CQE_CE << KGNI_CQE_SOURCE_SHIFT |
+	       (u64)status << KGNI_CQE_STATUS_SHIFT;
+}
+
 /* The entry that stands for one whose producer died. */
 static inline u64 kgni_cqe_hole(void)
 {
@@ -199,6 +217,9 @@ static inline const char *kgni_cqe_text(u64 e)
 		[KGNI_ST_NO_CQ] = "no completion queue behind the remote registration",
 		[KGNI_ST_REM_OVERRUN] = "remote completion queue was full",
 		[KGNI_ST_LINK] = "connection to the remote node failed",
+		[KGNI_ST_NO_CE] = "no collective engine channel takes the member's part",
+		[KGNI_ST_CE_MEMBER] = "a member of the collective tree ended",
+		[KGNI_ST_CE_DIFFER] = "members of the collective tree gave different commands",
 	};
 
 	if (e & KGNI_CQE_OVERRUN)

@@ -205,13 +205,14 @@ static void jobs_of_one_user(struct kunit *test)
 
 static const enum kgni_res resources[] = {
 	KGNI_RES_MDD, KGNI_RES_CQ, KGNI_RES_FMA, KGNI_RES_BTE, KGNI_RES_IOMMU, KGNI_RES_SFMA,
+	KGNI_RES_CE,
 };
 
 static_assert(ARRAY_SIZE(resources) == KGNI_RES_COUNT);
 
 static void resource_desc(const enum kgni_res *res, char *desc)
 {
-	static const char *const names[] = { "MDD", "CQ", "FMA", "BTE", "IOMMU", "SFMA" };
+	static const char *const names[] = { "MDD", "CQ", "FMA", "BTE", "IOMMU", "SFMA", "CE" };
 
 	strscpy(desc, names[*res], KUNIT_PARAM_DESC_SIZE);
 }
@@ -299,7 +300,8 @@ static const struct query {
 	{ "MDDs of the device", KGNI_RES_DEVICE, GNI_DEV_RES_MDD, 0, 0, GNI_RC_SUCCESS, 16384, 5 },
 	{ "CQs of the device", KGNI_RES_DEVICE, GNI_DEV_RES_CQ, 0, 0, GNI_RC_SUCCESS, 16384, 0 },
 	{ "FMA of the device", KGNI_RES_DEVICE, GNI_DEV_RES_FMA, 0, 0, GNI_RC_SUCCESS, 2048, 0 },
-	{ "CEs of the device", KGNI_RES_DEVICE, GNI_DEV_RES_CE, 0, 0, GNI_RC_ERROR_RESOURCE },
+	{ "CEs of the device", KGNI_RES_DEVICE, GNI_DEV_RES_CE, 0, 0, GNI_RC_SUCCESS, 1024, 0 },
+	{ "DLA of the device", KGNI_RES_DEVICE, GNI_DEV_RES_DLA, 0, 0, GNI_RC_ERROR_RESOURCE },
 	{ "first of the device", KGNI_RES_DEVICE, GNI_DEV_RES_FIRST, 0, 0, GNI_RC_INVALID_PARAM },
 	{ "last of the device", KGNI_RES_DEVICE, GNI_DEV_RES_LAST, 0, 0, GNI_RC_INVALID_PARAM },
 	{ "any of the device", KGNI_RES_DEVICE, U32_MAX, 0, 0, GNI_RC_INVALID_PARAM },
@@ -308,6 +310,7 @@ static const struct query {
 	{ "MDDs of no job", KGNI_RES_JOB, GNI_JOB_RES_MDD, 9, 0, GNI_RC_SUCCESS, 4095, 0 },
 	{ "CQs of a job", KGNI_RES_JOB, GNI_JOB_RES_CQ, 7, 0, GNI_RC_SUCCESS, 4096, 0 },
 	{ "FMA of a job", KGNI_RES_JOB, GNI_JOB_RES_FMA, 7, 0, GNI_RC_SUCCESS, 512, 0 },
+	{ "CEs of a job", KGNI_RES_JOB, GNI_JOB_RES_CE, 7, 0, GNI_RC_SUCCESS, 4, 0 },
 	{ "RDMA of a job", KGNI_RES_JOB, GNI_JOB_RES_RMDA, 7, 0, GNI_RC_SUCCESS, 1 << 20, 0 },
 	{ "GART of a job", KGNI_RES_JOB, GNI_JOB_RES_GART, 7, 0, GNI_RC_ERROR_RESOURCE },
 	{ "first of a job", KGNI_RES_JOB, GNI_JOB_RES_FIRST, 7, 0, GNI_RC_INVALID_PARAM },

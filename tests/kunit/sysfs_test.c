@@ -30,7 +30,7 @@ static char *page_for(struct kunit *test)
 static void counters(struct kunit *test)
 {
 	struct kgni_device *dev = kgt_device(test, KGT_PE);
-	static const char *const names[] = { "attach", "memory", "queue", "datagram" };
+	static const char *const names[] = { "attach", "memory", "queue", "datagram", "channel" };
 	char *buf = page_for(test);
 	u32 i, n;
 
@@ -44,6 +44,7 @@ static void counters(struct kunit *test)
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "memory", buf), "2\n");
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "queue", buf), "3\n");
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "datagram", buf), "4\n");
+	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "channel", buf), "5\n");
 	atomic64_set(&dev->refused[KGNI_REFUSED_QUEUE], S64_MAX);
 	KUNIT_EXPECT_STREQ(test, read(dev, kgni_refused_attrs, "queue", buf),
 			   "9223372036854775807\n");

@@ -54,6 +54,11 @@ static struct {
 	struct kgni_ioc_ntt ntt;
 	struct kgni_ntt_entry entries[4];	/* of the last table */
 	struct kgni_ioc_attach attach;
+	struct kgni_ioc_ce_configure ce_configure;
+	struct kgni_ce_edge ce_edges[32];
+	struct kgni_ioc_ce_post ce_post;
+	u32 ces;				/* channels made, less those destroyed */
+	int ce_answer;
 	int dgram_answer;
 	int eventfd_answer;
 	unsigned int told;
@@ -429,6 +434,21 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 	case KGNI_IOC_DGRAM_CANCEL:
 		fake.dgram_cancel = *(struct kgni_ioc_dgram_cancel *)arg;
 		return fake.dgram_answer;
+	case KGNI_IOC_CE_CREATE:
+		((struct kgni_ioc_ce_create *)arg)->id = 3;
+		fake.ces += !fake.ce_answer;
+		return fake.ce_answer;
+	case KGNI_IOC_CE_DESTROY:
+		fake.ces--;
+		return GNI_RC_SUCCESS;
+	case KGNI_IOC_CE_CONFIGURE:
+		fake.ce_configure = *(struct kgni_ioc_ce_configure *)arg;
+		memcpy(fake.ce_edges, (void *)(uintptr_t)fake.ce_configure.children,
+		       fake.ce_configure.count * sizeof(fake.ce_edges[0]));
+		return fake.ce_answer;
+	case KGNI_IOC_CE_POST:
+		fake.ce_post = *(struct kgni_ioc_ce_post *)arg;
+		return fake.ce_answer;
 	}
 	return -ENOTTY;
 }

@@ -99,6 +99,12 @@ static void *msg;
 	X(GNI_PostFma, NONE, &post)						\
 	X(GNI_PostCqWrite, s.ep, NULL)						\
 	X(GNI_CtPostFma, s.ep, &post)						\
+	X(GNI_CeCreate, NONE, (void *)&word)					\
+	X(GNI_CeGetId, NONE, &a)						\
+	X(GNI_EpSetCeAttr, s.ep, 0, 32, GNI_CE_CHILD_PE)			\
+	X(GNI_CeConfigure, NONE, &s.ep, 1, NULL, NULL, 0x20)			\
+	X(GNI_CeCheckResult, NULL, 0)						\
+	X(GNI_CeDestroy, NONE)							\
 	X(GNI_SmsgBufferSizeNeeded, &attr, &a)					\
 	X(GNI_SmsgInit, s.ep, &attr, &attr)					\
 	X(GNI_SmsgSendWTag, s.ep, NULL, 0, NULL, 0, 1, 2)			\

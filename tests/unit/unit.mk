@@ -13,3 +13,7 @@ UNIT_CFLAGS_test_gnictl := -isystem /usr/include/libnl3
 
 # It includes the parts of gni_perf that need no driver.
 UNIT_LIBS_test_gni_perf := -lm
+
+# This one, too, changes the rounding mode and reads exceptions.
+UNIT_CFLAGS_test_core_ce := -frounding-math -ftrapping-math
+UNIT_LIBS_test_core_ce := -lm

@@ -513,7 +513,7 @@ struct kgni_ioc_ntt {
  * @cookie: its cookie
  * @flags: KGNI_JOB_*
  * @mdd_limit: registrations
- * @ce_limit: bits of the collective engine channels; there are none
+ * @ce_limit: bits of the collective engine channels that it may use
  * @iommu_limit: N, for 2^N MiB in registrations
  * @dla_limit: deadlock avoidance entries; there are none
  * @fma_limit: FMA descriptors
@@ -611,6 +611,80 @@ struct kgni_ioc_bi_wait {
 	__u64 timeout_ms;
 };
 
+/**
+ * struct kgni_ce_edge - one end of an edge of a collective tree
+ * @pe: PE address of the other end
+ * @id: of a leaf its instance id, of a channel its number
+ * @child: number of the child at its parent, 0 to 31
+ * @type: a gni_ce_child_t: what the child is
+ */
+struct kgni_ce_edge {
+	__u32 pe;
+	__u32 id;
+	__u32 child;
+	__u32 type;
+};
+
+/* KGNI_IOC_CE_CREATE: make a channel of the collective engine; @id: out: its number */
+struct kgni_ioc_ce_create {
+	__u32 id;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_ce_configure - KGNI_IOC_CE_CONFIGURE: place a channel in a tree
+ * @children: address of an array of struct kgni_ce_edge
+ * @count: how many, 1 to 32
+ * @id: the channel
+ * @cq: id of the queue for its events, or 0
+ * @modes: GNI_CE_MODE_* bits
+ * @parent: the channel above; @parent.type is GNI_CE_CHILD_UNUSED at the root
+ */
+struct kgni_ioc_ce_configure {
+	__u64 children;
+	__u32 count;
+	__u32 id;
+	__u32 cq;
+	__u32 modes;
+	struct kgni_ce_edge parent;
+};
+
+/* KGNI_IOC_CE_DESTROY */
+struct kgni_ioc_ce_destroy {
+	__u32 id;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_ce_post - KGNI_IOC_CE_POST: take part in a reduction
+ * @cmd: a gni_ce_cmd_type_t
+ * @mode: GNI_CEMODE_* bits
+ * @cq_mode: GNI_CQMODE_* bits; there are no remote events
+ * @src_cq: id of the queue for local and global events, or 0
+ * @remote_pe: PE address of the channel
+ * @src_event: bits 0 to 55 of those events: kernel/core/cqe.h
+ * @result: address of a gni_ce_result_t, a multiple of 8
+ * @local: handle of the region that holds it
+ * @red_id: reduction id, below 2^48
+ * @operand: the operands
+ * @ce: number of the channel
+ * @child: the caller's number there
+ */
+struct kgni_ioc_ce_post {
+	__u32 cmd;
+	__u16 mode;
+	__u16 cq_mode;
+	__u32 src_cq;
+	__u32 remote_pe;
+	__u64 src_event;
+	__u64 result;
+	struct kgni_mem_handle local;
+	__u64 red_id;
+	__u64 operand[2];
+	__u32 ce;
+	__u32 child;
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -639,6 +713,10 @@ struct kgni_ioc_bi_wait {
 #define KGNI_IOC_JOB_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x60, struct kgni_ioc_job)
 #define KGNI_IOC_NTT_CONFIGURE	_IOWR(KGNI_IOC_MAGIC, 0x61, struct kgni_ioc_ntt)
 #define KGNI_IOC_JOB_SUSPEND	_IOW(KGNI_IOC_MAGIC, 0x62, struct kgni_ioc_suspend)
+#define KGNI_IOC_CE_CREATE	_IOWR(KGNI_IOC_MAGIC, 0x70, struct kgni_ioc_ce_create)
+#define KGNI_IOC_CE_DESTROY	_IOW(KGNI_IOC_MAGIC, 0x71, struct kgni_ioc_ce_destroy)
+#define KGNI_IOC_CE_CONFIGURE	_IOW(KGNI_IOC_MAGIC, 0x72, struct kgni_ioc_ce_configure)
+#define KGNI_IOC_CE_POST	_IOW(KGNI_IOC_MAGIC, 0x73, struct kgni_ioc_ce_post)
 #define KGNI_IOC_BI_SET		_IOW(KGNI_IOC_MAGIC, 0x63, struct kgni_ioc_bi_set)
 #define KGNI_IOC_BI_GET		_IOR(KGNI_IOC_MAGIC, 0x64, struct kgni_ioc_bi_get)
 #define KGNI_IOC_BI_WAIT	_IOW(KGNI_IOC_MAGIC, 0x65, struct kgni_ioc_bi_wait)

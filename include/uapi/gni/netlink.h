@@ -276,6 +276,7 @@ enum kgni_res_attr {
  * @KGNI_STAT_ERROR: posts of any kind that ended with an error event
  * @KGNI_STAT_DGRAM: datagrams posted
  * @KGNI_STAT_DGRAM_MATCHED: datagrams that found their peer
+ * @KGNI_STAT_CE: reductions of the collective engine that it took part in
  * @KGNI_STAT_COUNT: how many these are
  */
 enum kgni_stat {
@@ -293,6 +294,7 @@ enum kgni_stat {
 	KGNI_STAT_ERROR,
 	KGNI_STAT_DGRAM,
 	KGNI_STAT_DGRAM_MATCHED,
+	KGNI_STAT_CE,
 	KGNI_STAT_COUNT
 };
 

@@ -254,6 +254,41 @@ static gni_return_t get_completed(void *h)
 	return GNI_GetCompleted(h, 1, &d);
 }
 
+static gni_return_t ce_create(void *h)
+{
+	gni_ce_handle_t ce;
+
+	return GNI_CeCreate(h, &ce);
+}
+
+static gni_return_t ce_get_id(void *h)
+{
+	uint32_t id;
+
+	return GNI_CeGetId(h, &id);
+}
+
+static gni_return_t ce_destroy(void *h)
+{
+	return GNI_CeDestroy(h);
+}
+
+static gni_return_t ce_configure(void *h)
+{
+	return GNI_CeConfigure(h, &ep, 1, NULL, NULL, 0);
+}
+
+static gni_return_t ep_set_ce_attr(void *h)
+{
+	return GNI_EpSetCeAttr(h, 0, 0, GNI_CE_CHILD_UNUSED);
+}
+
+static gni_return_t post_ce(void *h)
+{
+	descr.type = GNI_POST_CE;
+	return GNI_PostFma(h, &descr);
+}
+
 static gni_return_t smsg_init(void *h)
 {
 	return GNI_SmsgInit(h, &attr, &attr);
@@ -409,7 +444,7 @@ static gni_return_t msgq_progress(void *h)
 	return GNI_MsgqProgress(h, 0);
 }
 
-enum type { CDM, NIC, EP, CQ, ERR, MSGQ };
+enum type { CDM, NIC, EP, CQ, ERR, MSGQ, CE };
 
 #define CALL(fn, type)	{ #fn, fn, type }
 
@@ -440,7 +475,9 @@ static const struct call {
 	CALL(wait_error_events, ERR), CALL(msgq_init, NIC), CALL(msgq_release, MSGQ),
 	CALL(msgq_idle, MSGQ), CALL(msgq_get_conn_attrs, MSGQ), CALL(msgq_connect, MSGQ),
 	CALL(msgq_conn_release, MSGQ), CALL(msgq_send, MSGQ), CALL(msgq_send_ep, EP),
-	CALL(msgq_progress, MSGQ),
+	CALL(msgq_progress, MSGQ), CALL(ce_create, NIC), CALL(ce_get_id, CE),
+	CALL(ce_destroy, CE), CALL(ce_configure, CE), CALL(ep_set_ce_attr, EP),
+	CALL(post_ce, EP),
 };
 
 static void setup(void)
@@ -517,14 +554,17 @@ static void test_wild(void)
 static void test_types(void)
 {
 	gni_err_handle_t err;
+	gni_ce_handle_t ce;
 
 	setup();
 	must_do(GNI_SubscribeErrors(nic.h, 0, 1, 0, &err));
+	must_do(GNI_CeCreate(nic.h, &ce));
 	try_handle(nic.cdm, "a domain", CDM);
 	try_handle(nic.h, "a NIC", NIC);
 	try_handle(ep, "an endpoint", EP);
 	try_handle(nic.tx, "a queue", CQ);
 	try_handle(err, "an error queue", ERR);
+	try_handle(ce, "a channel", CE);
 	still_works();
 }
 
@@ -560,6 +600,7 @@ static void test_near(void)
 static void test_stale(void)
 {
 	gni_cdm_handle_t cdm;
+	gni_ce_handle_t ce;
 	gni_nic_handle_t h;
 	gni_cq_handle_t cq;
 	gni_ep_handle_t e;
@@ -574,6 +615,10 @@ static void test_stale(void)
 	try_handle(e, "destroyed endpoint", -1);
 	must_do(GNI_CqDestroy(cq));
 	try_handle(cq, "destroyed queue", -1);
+	must_do(GNI_CeCreate(h, &ce));
+	must_do(GNI_CeDestroy(ce));
+	try_handle(ce, "destroyed channel", -1);
+	must_do(GNI_CeCreate(h, &ce));
 	must_do(GNI_CqCreate(h, 16, 0, GNI_CQ_BLOCKING, NULL, NULL, &cq));
 	must_do(GNI_EpCreate(h, cq, &e));
 	must_do(GNI_CdmDestroy(cdm));
@@ -582,6 +627,7 @@ static void test_stale(void)
 	try_handle(h, "its NIC", -1);
 	try_handle(e, "its endpoint", -1);
 	try_handle(cq, "its queue", -1);
+	try_handle(ce, "its channel", -1);
 	still_works();
 }
 

@@ -22,7 +22,8 @@ static const struct {
 	{ KGNI_IOC_ERR_WAIT, 6 }, { KGNI_IOC_ERR_SET, 3 }, { KGNI_IOC_JOB_CONFIGURE, 2 },
 	{ KGNI_IOC_NTT_CONFIGURE, 1 }, { KGNI_IOC_JOB_SUSPEND, 2 },
 	{ KGNI_IOC_CQ_OWED, 2 }, { KGNI_IOC_BI_SET, 2 }, { KGNI_IOC_BI_GET, 1 },
-	{ KGNI_IOC_BI_WAIT, 1 },
+	{ KGNI_IOC_BI_WAIT, 1 }, { KGNI_IOC_CE_CREATE, 3 }, { KGNI_IOC_CE_DESTROY, 1 },
+	{ KGNI_IOC_CE_CONFIGURE, 8 }, { KGNI_IOC_CE_POST, 40 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -58,6 +59,10 @@ union arg {
 	struct kgni_ioc_suspend suspend;
 	struct kgni_ioc_bi_set bi_set;
 	struct kgni_ioc_bi_wait bi_wait;
+	struct kgni_ioc_ce_create ce_create;
+	struct kgni_ioc_ce_destroy ce_destroy;
+	struct kgni_ioc_ce_configure ce_configure;
+	struct kgni_ioc_ce_post ce_post;
 };
 
 /* --- files --------------------------------------------------------------------- */
@@ -422,6 +427,52 @@ static void fill_err(union arg *arg, unsigned long cmd)
 	}
 }
 
+/* Trees so small that some get their reductions done. */
+static void fill_edge(struct kgni_ce_edge *e, uint32_t child, bool leaf)
+{
+	e->type = leaf ? GNI_CE_CHILD_PE : GNI_CE_CHILD_VCE;
+	if (one_in(16))
+		e->type = mostly(3);
+	e->pe = 1 + mostly(world->devices);
+	e->id = leaf ? 1 + below(2) : mostly(4);
+	e->child = one_in(16) ? mostly(40) : child;
+}
+
+static void fill_ce_configure(struct kgni_ioc_ce_configure *p)
+{
+	static __thread struct kgni_ce_edge edges[4];
+	unsigned int i;
+
+	p->children = one_in(32) ? odd_number() : (uint64_t)edges;
+	p->count = one_in(16) ? mostly(40) : 1 + below(2);
+	p->id = mostly(3);
+	p->cq = one_in(2) ? 0 : below(4);
+	p->modes = one_in(8) ? draw() : 1U << below(7);
+	for (i = 0; i < ARRAY_SIZE(edges); i++)
+		fill_edge(&edges[i], i, !one_in(3));
+	if (one_in(3))
+		fill_edge(&p->parent, below(2), false);
+}
+
+static void fill_ce_post(struct kgni_ioc_ce_post *p, uint32_t pe)
+{
+	struct seen to = some_handle(pe);
+
+	p->cmd = one_in(8) ? mostly(0x40) : GNI_FMA_CE_FPADD;
+	p->mode = one_in(4) ? mostly(32) : 0;
+	p->cq_mode = one_in(2) ? GNI_CQMODE_GLOBAL_EVENT : mostly(8);
+	p->src_cq = one_in(2) ? 0 : below(4);
+	p->remote_pe = 1 + mostly(world->devices);
+	p->src_event = draw64();
+	p->result = to.addr + below(64) * 8;
+	p->local = to.mh;
+	p->red_id = one_in(32) ? draw64() : below(3);
+	p->operand[0] = draw64();
+	p->operand[1] = draw64();
+	p->ce = mostly(3);
+	p->child = mostly(3);
+}
+
 static void fill_other(union arg *arg, unsigned long cmd)
 {
 	unsigned int i;
@@ -442,6 +493,14 @@ static void fill_other(union arg *arg, unsigned long cmd)
 	case KGNI_IOC_CQ_NOTIFY:
 		arg->cq_notify.id = mostly(4);
 		arg->cq_notify.fd = one_in(4) ? some_file_or_not() : world->eventfd;
+		break;
+	case KGNI_IOC_CE_CREATE:
+		break;
+	case KGNI_IOC_CE_DESTROY:
+		arg->ce_destroy.id = mostly(4);
+		break;
+	case KGNI_IOC_CE_CONFIGURE:
+		fill_ce_configure(&arg->ce_configure);
 		break;
 	case KGNI_IOC_MDD_BLOCK:
 		arg->mdd_block.entries = one_in(4) ? mostly(5000) : 4;
@@ -477,6 +536,9 @@ static void fill_arg(unsigned long cmd, union arg *arg, int *fd)
 		break;
 	case KGNI_IOC_MEM_REGISTER:
 		fill_register(&arg->mem_register, fd);
+		break;
+	case KGNI_IOC_CE_POST:
+		fill_ce_post(&arg->ce_post, file_pe(*fd));
 		break;
 	case KGNI_IOC_MEM_NEXT:
 		if (!one_in(4))

@@ -285,3 +285,58 @@ void row_wake(int unused)
 	(void)unused;
 	each_queue(wake_queue);
 }
+
+/* --- the collective engine ------------------------------------------------------ */
+
+/* Into memory of the attacker's own. */
+static int try_ce_post(uint32_t ce, uint32_t child)
+{
+	struct kgni_ioc_ce_post post = {
+		.cmd = GNI_FMA_CE_IADD, .cq_mode = GNI_CQMODE_GLOBAL_EVENT, .src_cq = a.cq[0].id,
+		.src_event = 1, .remote_pe = known->pe, .result = (uint64_t)a.local,
+		.local = a.lmh, .red_id = VICTIM_REDUCTION, .operand = { MARK }, .ce = ce,
+		.child = child,
+	};
+	int rc = call(a.fd, KGNI_IOC_CE_POST, &post);
+
+	return rc ? rc : source_event();
+}
+
+/* What the victim's own reduction waits for. */
+void row_ce_post(int unused)
+{
+	(void)unused;
+	note(try_ce_post(0, 0));
+}
+
+void row_ce_sweep(int unused)
+{
+	uint32_t ce, child;
+
+	(void)unused;
+	for (ce = 0; ce < 8; ce++)
+		for (child = 0; child < 34; child++)
+			note(try_ce_post(ce, child));
+	note(try_ce_post(~0U, 0));
+	note(try_ce_post(0, ~0U));
+}
+
+/* So that the attacker is all of its tree. */
+void row_ce_configure(int unused)
+{
+	struct kgni_ce_edge edge = { .pe = a.pe, .id = ATTACKER_ID, .type = GNI_CE_CHILD_PE };
+	struct kgni_ioc_ce_configure arg = { .children = (uint64_t)&edge, .count = 1 };
+
+	(void)unused;
+	for (arg.id = 0; arg.id < 8; arg.id++)
+		note(call(a.fd, KGNI_IOC_CE_CONFIGURE, &arg));
+}
+
+void row_ce_destroy(int unused)
+{
+	struct kgni_ioc_ce_destroy arg = { 0 };
+
+	(void)unused;
+	for (arg.id = 0; arg.id < 8; arg.id++)
+		note(call(a.fd, KGNI_IOC_CE_DESTROY, &arg));
+}

@@ -77,5 +77,9 @@ void row_chain_local(int which);
 void row_chain_source(int unused);
 void row_notify(int unused);
 void row_wake(int unused);
+void row_ce_post(int unused);
+void row_ce_sweep(int unused);
+void row_ce_configure(int unused);
+void row_ce_destroy(int unused);
 
 #endif /* KGNI_VM_COMMON_ISOLATE_H */

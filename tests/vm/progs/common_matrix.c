@@ -11,7 +11,7 @@ const char *code_name(int code)
 {
 	static const char *const statuses[] = {
 		"OK", "MDD_INVALID", "BOUNDS", "PROTECTION", "ADDRESS", "UNREACHABLE", "ABORTED",
-		"PRODUCER_DIED", "NO_CQ", "REM_OVERRUN", "LINK",
+		"PRODUCER_DIED", "NO_CQ", "REM_OVERRUN", "LINK", "NO_CE", "CE_MEMBER", "CE_DIFFER",
 	};
 	static char text[2][48];
 	static int turn;
@@ -100,7 +100,7 @@ void read_refusals(uint64_t count[REFUSAL_KINDS])
 {
 	static const char *const names[REFUSAL_KINDS] = {
 		[BY_ATTACH] = "attach", [BY_MEMORY] = "memory", [BY_QUEUE] = "queue",
-		[BY_DGRAM] = "datagram",
+		[BY_DGRAM] = "datagram", [BY_CHANNEL] = "channel",
 	};
 	static unsigned int devices;
 	unsigned int device, i;

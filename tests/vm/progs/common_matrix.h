@@ -27,7 +27,9 @@ const char *code_name(int code);
 #define CHANGED_COUNTS	8
 
 /* What the devices count, in their refused/ of sysfs. */
-enum refusal { UNCOUNTED, BY_ATTACH, BY_MEMORY, BY_QUEUE, BY_DGRAM, REFUSAL_KINDS };
+enum refusal {
+	UNCOUNTED, BY_ATTACH, BY_MEMORY, BY_QUEUE, BY_DGRAM, BY_CHANNEL, REFUSAL_KINDS
+};
 
 void read_refusals(uint64_t count[REFUSAL_KINDS]);
 

@@ -290,6 +290,7 @@ static void count_all(struct counters *c, bool thoroughly)
 	nth_count(c, "MDDs of the device", used(KGNI_RES_DEVICE, GNI_DEV_RES_MDD));
 	nth_count(c, "CQs of the device", used(KGNI_RES_DEVICE, GNI_DEV_RES_CQ));
 	nth_count(c, "FMAs of the device", used(KGNI_RES_DEVICE, GNI_DEV_RES_FMA));
+	nth_count(c, "CEs of the device", used(KGNI_RES_DEVICE, GNI_DEV_RES_CE));
 	if (nth_ptag) {
 		nth_count(c, "MDDs of the job", used(KGNI_RES_JOB, GNI_JOB_RES_MDD));
 		nth_count(c, "CQs of the job", used(KGNI_RES_JOB, GNI_JOB_RES_CQ));

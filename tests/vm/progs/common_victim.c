@@ -62,7 +62,9 @@ enum { ASK_QUIT, ASK_REMEMBER, ASK_CHANGES };
 #define WORD_ASK	0
 #define WORD_CHANGES	1
 
-static const int counted[] = { GNI_JOB_RES_MDD, GNI_JOB_RES_CQ, GNI_JOB_RES_FMA };
+static const int counted[] = {
+	GNI_JOB_RES_MDD, GNI_JOB_RES_CQ, GNI_JOB_RES_FMA, GNI_JOB_RES_CE,
+};
 
 static struct {
 	unsigned int attacker;	/* its device */
@@ -120,6 +122,31 @@ int dgram_state(int fd, uint32_t ep, uint32_t flags, uint64_t id)
 	int rc = call(fd, KGNI_IOC_DGRAM_TEST, &arg);
 
 	return rc ? rc : DGRAM(arg.state);
+}
+
+/* A channel with two leaves: the attacker it expects, and the victim, which has posted. */
+static void victim_channel(void)
+{
+	struct kgni_ce_edge edge[2] = {
+		{ .id = ATTACKER_ID, .child = 0, .type = GNI_CE_CHILD_PE },
+		{ .id = VICTIM_ID, .child = 1, .type = GNI_CE_CHILD_PE, .pe = victim.k->pe },
+	};
+	struct kgni_ioc_ce_create create = { 0 };
+	struct kgni_ioc_ce_configure configure = { .children = (uint64_t)edge, .count = 2 };
+	struct kgni_ioc_ce_post post = {
+		.cmd = GNI_FMA_CE_IADD, .remote_pe = victim.k->pe, .child = 1,
+		.result = address(QUIET) + PAGE, .local = victim.k->mh[QUIET],
+		.red_id = VICTIM_REDUCTION,
+	};
+	struct kgni_ioc_info info;
+	int fd = raw_open(victim.attacker);
+
+	must(!call(fd, KGNI_IOC_INFO, &info));
+	close(fd);
+	edge[0].pe = info.pe;
+	must(!call(victim.k->fd, KGNI_IOC_CE_CREATE, &create) && !create.id);
+	must(!call(victim.k->fd, KGNI_IOC_CE_CONFIGURE, &configure));
+	must(!call(victim.k->fd, KGNI_IOC_CE_POST, &post));
 }
 
 static bool dgrams_pend(void)
@@ -204,6 +231,7 @@ static void victim_objects(void)
 	for (i = 0; i < 5; i++)
 		own_event(i & 1 ? MAIN : READ_ONLY, i);
 	victim_dgrams();
+	victim_channel();
 }
 
 static void remember(void)

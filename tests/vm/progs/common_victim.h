@@ -40,6 +40,7 @@ extern const struct victim_region {
 enum { EP_WILD = 1, EP_BOUND, EP_NAMED };
 
 #define DGRAM_NAME	0x1234567890ULL
+#define VICTIM_REDUCTION	4712	/* waits for the attacker, as child 0 of channel 0 */
 
 /* What the attackers know: everything. */
 struct knowledge {

@@ -1423,6 +1423,148 @@ static const struct row row_bi_wait = {
 	.name = "BI_WAIT", .setup = open_fd, .call = call_bi_wait, .has = COPIES,
 };
 
+/* --- the collective engine ------------------------------------------------------ */
+
+static struct kgni_ioc_ce_create ce_create;
+static struct kgni_ce_edge ce_edges[2];
+static struct kgni_ioc_ce_configure ce_configure;
+static struct kgni_ioc_ce_post ce_post;
+
+static long call_ce_create(void)
+{
+	return do_ioctl(fd, KGNI_IOC_CE_CREATE, &ce_create);
+}
+
+static long call_ce_destroy(void)
+{
+	struct kgni_ioc_ce_destroy arg = { .id = ce_create.id };
+
+	return do_ioctl(fd, KGNI_IOC_CE_DESTROY, &arg);
+}
+
+static void prepare_ce(void)
+{
+	must(!call_ce_create());
+}
+
+static void undo_ce(void)
+{
+	is_u64(ce_create.id, 0);
+	must(!call_ce_destroy());
+}
+
+static const struct row row_ce_create = {
+	.name = "CE_CREATE", .setup = setup_member, .call = call_ce_create, .undo = undo_ce,
+	.has = ALLOCATES,
+};
+
+static const struct row row_ce_destroy = {
+	.name = "CE_DESTROY", .setup = setup_member, .prepare = prepare_ce,
+	.call = call_ce_destroy, .has = COPIES,
+};
+
+/* A channel whose two leaves are this process. */
+static void setup_ce(void)
+{
+	unsigned int i;
+
+	setup_attached();
+	prepare_ce();
+	for (i = 0; i < ARRAY_SIZE(ce_edges); i++)
+		ce_edges[i] = (struct kgni_ce_edge){
+			.pe = attach.pe, .id = attach.inst_id, .child = i, .type = GNI_CE_CHILD_PE,
+		};
+	ce_configure = (struct kgni_ioc_ce_configure){
+		.children = (uint64_t)ce_edges, .count = ARRAY_SIZE(ce_edges), .cq = cq.id,
+		.id = ce_create.id,
+	};
+	ce_post = (struct kgni_ioc_ce_post){
+		.cmd = GNI_FMA_CE_IADD, .cq_mode = GNI_CQMODE_GLOBAL_EVENT, .src_cq = cq.id,
+		.src_event = 1, .remote_pe = attach.pe, .result = (uint64_t)memory,
+		.local = handle, .red_id = 1,
+	};
+}
+
+static long call_ce_configure(void)
+{
+	return do_ioctl(fd, KGNI_IOC_CE_CONFIGURE, &ce_configure);
+}
+
+static const struct row row_ce_configure = {
+	.name = "CE_CONFIGURE", .setup = setup_ce, .call = call_ce_configure, .has = ALLOCATES,
+};
+
+static void setup_ce_tree(void)
+{
+	setup_ce();
+	must(!call_ce_configure());
+}
+
+static long ce_post_as(unsigned int child)
+{
+	ce_post.child = child;
+	return do_ioctl(fd, KGNI_IOC_CE_POST, &ce_post);
+}
+
+static void ce_events(void)
+{
+	uint64_t e;
+
+	while (kgni_ring_pop(&ring, &e) == KGNI_RING_ENTRY)
+		is_u64(kgni_cqe_status(e), KGNI_ST_OK);
+}
+
+static long call_ce_first(void)
+{
+	return ce_post_as(0);
+}
+
+static void undo_ce_first(void)
+{
+	must(!ce_post_as(1));
+	ce_events();
+}
+
+static const struct row row_ce_first = {
+	.name = "CE_POST, the first", .setup = setup_ce_tree, .call = call_ce_first,
+	.undo = undo_ce_first, .nomem = GNI_RC_ERROR_RESOURCE, .has = ALLOCATES,
+};
+
+static void prepare_ce_last(void)
+{
+	must(!ce_post_as(0));
+}
+
+static long call_ce_last(void)
+{
+	return ce_post_as(1);
+}
+
+static const struct row row_ce_last = {
+	.name = "CE_POST, the last", .setup = setup_ce_tree, .prepare = prepare_ce_last,
+	.call = call_ce_last, .undo = ce_events, .nomem = GNI_RC_ERROR_RESOURCE,
+	.has = ALLOCATES,
+};
+
+/* One that fails at the channel, and needs memory to tell so. */
+static long call_ce_nowhere(void)
+{
+	return ce_post_as(31);
+}
+
+static void undo_ce_nowhere(void)
+{
+	uint64_t e = 0;
+
+	must(kgni_ring_pop(&ring, &e) == KGNI_RING_ENTRY);
+	is_u64(kgni_cqe_status(e), KGNI_ST_NO_CE);
+}
+
+static const struct row row_ce_nowhere = {
+	.name = "CE_POST, to nowhere", .setup = setup_ce_tree, .call = call_ce_nowhere,
+	.undo = undo_ce_nowhere, .nomem = GNI_RC_ERROR_RESOURCE, .has = ALLOCATES,
+};
+
 /* --- tables -------------------------------------------------------------------- */
 
 #define ROWS(row)							\
@@ -1440,6 +1582,8 @@ static const struct row row_bi_wait = {
 	row(dgram_test) row(dgram_probe) row(dgram_orphan)		\
 	row(dgram_cancel) row(err_subscribe) row(err_wait)		\
 	row(err_set) row(err_release) row(ntt_configure)		\
+	row(ce_create) row(ce_destroy) row(ce_configure) row(ce_first)	\
+	row(ce_last) row(ce_nowhere)					\
 	row(job_configure) row(job_suspend) row(bi_set) row(bi_get)	\
 	row(bi_wait) row(lib_attach) row(lib_cq_create)		\
 	row(lib_register) row(lib_dgram) row(lib_put) row(lib_rdma)	\

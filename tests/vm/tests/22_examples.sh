@@ -12,6 +12,7 @@ expected()
 {
 	cat <<-'END'
 	GNI_Cdm attached to device 0, and through a checkpoint
+	GNI_Ce all were there; sums: 4.5, 4.5, 4.5
 	GNI_CompChan poll() returned for event 99
 	GNI_Cq queue 1: 123; remote memory handle names no registration of the job; try again: no
 	GNI_Ep put 42: source event 17, target event 23
