@@ -65,6 +65,7 @@ static void kgni_bi_commit(struct work_struct *work)
 	spin_lock_bh(&bi->lock);
 	applied = bi->applied;
 	spin_unlock_bh(&bi->lock);
+	kgni_windows_paced();
 	synchronize_rcu();
 	WRITE_ONCE(bi->done, applied);
 	wake_up_all(&bi->wq);

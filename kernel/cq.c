@@ -421,6 +421,55 @@ put:
 	return rc;
 }
 
+/**
+ * kgni_cq_told - a process put an event into a ring, or found no room
+ * @cq: the queue, referenced, of a process
+ * @dropped: it found no room
+ *
+ * Where nobody sleeps any more who armed the ring, processes are not to come here
+ * for the next event.
+ *
+ * Context: process.
+ */
+void kgni_cq_told(struct kgni_cq *cq, bool dropped)
+{
+	if (dropped || kgni_ring_ready(&cq->view))
+		kgni_cq_alert(cq, dropped);
+	if (wq_has_sleeper(&cq->wq))
+		return;
+	/* Whoever fell asleep meanwhile arms it again. */
+	if (kgni_ring_disarm(&cq->view) && wq_has_sleeper(&cq->wq))
+		wake_up_all(&cq->wq);
+}
+
+/**
+ * kgni_cq_mapped - count another mapping of a ring
+ * @cq: the queue, referenced as long as the mapping is there
+ *
+ * Context: any.
+ * Return: false if there are too many; else kgni_cq_unmapped() is due at its end.
+ */
+bool kgni_cq_mapped(struct kgni_cq *cq)
+{
+	return atomic_add_unless(&cq->maps, 1, KGNI_CQ_MAPS_MAX);
+}
+
+/**
+ * kgni_cq_unmapped - a mapping of a ring ends
+ * @cq: the queue
+ *
+ * A process that had the ring may have died between reserve and publish, or
+ * between publish and waking the sleeper.
+ *
+ * Context: process.
+ */
+void kgni_cq_unmapped(struct kgni_cq *cq)
+{
+	kgni_ring_repair(&cq->view, kgni_cqe_hole());
+	wake_up_all(&cq->wq);
+	atomic_dec(&cq->maps);
+}
+
 static void kgni_cq_vma_open(struct vm_area_struct *vma)
 {
 	struct kgni_cq *cq = vma->vm_private_data;
@@ -429,17 +478,11 @@ static void kgni_cq_vma_open(struct vm_area_struct *vma)
 	kref_get(&cq->ref);
 }
 
-/*
- * A process that had the ring may have died between reserve and publish, or
- * between publish and waking the sleeper.
- */
 static void kgni_cq_vma_close(struct vm_area_struct *vma)
 {
 	struct kgni_cq *cq = vma->vm_private_data;
 
-	kgni_ring_repair(&cq->view, kgni_cqe_hole());
-	wake_up_all(&cq->wq);
-	atomic_dec(&cq->maps);
+	kgni_cq_unmapped(cq);
 	kgni_cq_put(cq);
 }
 
@@ -482,7 +525,7 @@ int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma)
 	/* A child's copy would end in a repair while the parent's producers live. */
 	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
 	vma->vm_flags &= ~VM_MAYEXEC;
-	if (!atomic_add_unless(&cq->maps, 1, KGNI_CQ_MAPS_MAX)) {
+	if (!kgni_cq_mapped(cq)) {
 		rc = -EBUSY;
 		goto put;
 	}

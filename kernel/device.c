@@ -69,6 +69,11 @@ static int kgni_open(struct inode *inode, struct file *file)
 	if (!f)
 		return -ENOMEM;
 	f->dev = dev;
+	f->windows = kgni_windows_new(file);
+	if (!f->windows) {
+		kfree(f);
+		return -ENOMEM;
+	}
 	f->writable = file->f_mode & FMODE_WRITE;
 	mutex_init(&f->lock);
 	xa_init(&f->reserved);
@@ -89,6 +94,7 @@ static int kgni_release(struct inode *inode, struct file *file)
 	xa_for_each(&f->reserved, ptag, job)
 		kgni_job_put(job);
 	xa_destroy(&f->reserved);
+	kgni_windows_release(f->windows);
 	kfree(f);
 	return 0;
 }
@@ -97,8 +103,12 @@ static int kgni_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct kgni_nic *nic = kgni_file_nic(file);
 	struct kgni_file *f = file->private_data;
-	int rc = nic ? kgni_cq_mmap(nic, vma) : -EINVAL;
+	int rc = -EINVAL;
 
+	if (nic && (u64)vma->vm_pgoff << PAGE_SHIFT >= KGNI_MMAP_WINDOWS)
+		rc = kgni_windows_mmap(f->windows, vma);
+	else if (nic)
+		rc = kgni_cq_mmap(nic, vma);
 	if (rc == -EINVAL)
 		kgni_count_refusal(f->dev, KGNI_REFUSED_QUEUE);
 	return rc;
@@ -229,6 +239,31 @@ static long kgni_do_post(struct kgni_file *f, void *arg)
 static long kgni_do_post_chain(struct kgni_file *f, void *arg)
 {
 	return kgni_post_chain(f->nic, arg);
+}
+
+static long kgni_do_window_open(struct kgni_file *f, void *arg)
+{
+	return kgni_window_open(f->windows, f->nic, arg);
+}
+
+static void kgni_end_window_open(struct kgni_file *f, void *arg, bool told)
+{
+	struct kgni_ioc_window_open *a = arg;
+
+	if (!told)
+		kgni_window_close(f->windows, a->index);
+}
+
+static long kgni_do_window_close(struct kgni_file *f, void *arg)
+{
+	struct kgni_ioc_window_close *a = arg;
+
+	return a->reserved ? -EINVAL : kgni_window_close(f->windows, a->index);
+}
+
+static long kgni_do_window_wake(struct kgni_file *f, void *arg)
+{
+	return kgni_window_wake(f->windows, f->nic, arg);
 }
 
 static long kgni_do_dgram_post(struct kgni_file *f, void *arg)
@@ -400,6 +435,9 @@ static const struct kgni_ioctl_desc {
 	{ KGNI_IOC_POST_CHAIN, kgni_do_post_chain, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_WAIT, kgni_do_cq_wait, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_CQ_WAKE, kgni_do_cq_wake, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_WINDOW_WAKE, kgni_do_window_wake, KGNI_NEEDS_NIC },
+	{ KGNI_IOC_WINDOW_OPEN, kgni_do_window_open, KGNI_NEEDS_NIC, kgni_end_window_open },
+	{ KGNI_IOC_WINDOW_CLOSE, kgni_do_window_close, KGNI_NEEDS_NIC },
 	{ KGNI_IOC_DGRAM_TEST, kgni_do_dgram_test, KGNI_NEEDS_NIC, kgni_end_dgram_test },
 	{ KGNI_IOC_DGRAM_PROBE, kgni_do_dgram_probe, KGNI_NEEDS_NIC, kgni_end_dgram_probe },
 	{ KGNI_IOC_DGRAM_POST, kgni_do_dgram_post, KGNI_NEEDS_NIC },
@@ -450,6 +488,9 @@ union kgni_ioctl_arg {
 	struct kgni_ioc_mem_deregister mem_deregister;
 	struct kgni_ioc_post post;
 	struct kgni_ioc_post_chain post_chain;
+	struct kgni_ioc_window_open window_open;
+	struct kgni_ioc_window_close window_close;
+	struct kgni_ioc_window_wake window_wake;
 	struct kgni_ioc_dgram_post dgram_post;
 	struct kgni_dgram_test_arg dgram_test;
 	struct kgni_dgram_probe_arg dgram_probe;
@@ -525,6 +566,7 @@ static struct kgni_device *kgni_device_new(u32 id, u32 pe)
 		return ERR_PTR(-ENOMEM);
 	dev->id = id;
 	dev->pe = pe;
+	dev->window_bytes = KGNI_WINDOW_SMALL;
 	kgni_device_jobs_init(dev);
 	kgni_device_errors_init(dev);
 	kgni_device_quiesce_init(dev);
@@ -678,6 +720,7 @@ int kgni_device_delete(u32 id, bool force)
 	if (rc)
 		return rc;
 	synchronize_rcu();
+	kgni_windows_gone(dev);
 	/* Nobody else can end a quiesce now, and clients wait for its end. */
 	kgni_device_unquiesce(dev);
 	kgni_go_on();

@@ -52,6 +52,7 @@
 
 #define KGNI_REVISION		1
 #define KGNI_BTE_CHANNELS	3
+#define KGNI_WINDOW_SMALL	(32 * 1024)
 #define KGNI_DGRAM_HASH_BITS	6
 
 /* Resources that are counted and limited, per device and per job. */
@@ -128,6 +129,7 @@ struct kgni_bi {
  * @id: N of /dev/kgniN
  * @pe: its PE address
  * @gone: deleted: no file attaches any more, and nobody reaches anybody
+ * @window_bytes: what a small window has
  * @lock: guards jobs and users, their reference counts, @configs, @ntt and @nics
  * @jobs: jobs by ptag; read under RCU
  * @configs: what jobs are to be, by ptag
@@ -154,6 +156,7 @@ struct kgni_device {
 	u32 id;
 	u32 pe;
 	bool gone;
+	u32 window_bytes;
 	struct mutex lock;	/* jobs, users, their refs, configs, ntt, nics */
 	struct xarray jobs;
 	struct xarray configs;
@@ -347,6 +350,7 @@ struct kgni_bte {
  * @dev_node: in dev->nics
  * @comm: name of the process then; others may have inherited the file
  * @stats: what it did
+ * @counted: what its program counted that it did through windows, or NULL
  * @lock: guards @mdds and what counts them, @vmdhs, and who ends a registration
  * @vmdhs: how many indices of virtual handles it may use, 0 before it asked
  * @cqs: queues by id; read under RCU
@@ -379,6 +383,7 @@ struct kgni_nic {
 	struct list_head dev_node;
 	char comm[TASK_COMM_LEN];
 	struct kgni_stats stats;
+	const u64 *counted;
 	struct mutex lock;	/* mdds, vmdhs */
 	u32 vmdhs;
 	struct xarray cqs;
@@ -407,6 +412,7 @@ struct kgni_nic {
  * @reserved: jobs that KGNI_IOC_GET_PTAG made, by ptag
  * @eeqs: error queues by id
  * @next_eeq: where the search for a free id goes on
+ * @windows: its windows
  */
 struct kgni_file {
 	struct kgni_device *dev;
@@ -417,6 +423,7 @@ struct kgni_file {
 	struct xarray reserved;
 	struct xarray eeqs;
 	u32 next_eeq;
+	struct kgni_windows *windows;
 };
 
 /**
@@ -514,6 +521,10 @@ struct kgni_mem {
  * @dead: deregistered: nobody may begin to touch the pages
  * @active: operations that touch the pages, and one while registered
  * @idle: completed when @active reaches zero
+ * @uid: whose attachment made it
+ * @windows: windows that lead to it: window.c
+ * @windowed: there were some at some time
+ * @closed: there will be no more
  */
 struct kgni_mdd {
 	struct kref ref;
@@ -540,6 +551,10 @@ struct kgni_mdd {
 	bool dead;
 	refcount_t active;
 	struct completion idle;
+	kuid_t uid;
+	struct list_head windows;
+	bool windowed;
+	bool closed;
 };
 
 /**
@@ -693,6 +708,9 @@ bool kgni_flows(const struct kgni_xfer *x);
 bool kgni_flow_try(struct kgni_xfer *x);
 bool kgni_flow_begin(struct kgni_xfer *x);
 void kgni_flow_end(struct kgni_xfer *x);
+bool kgni_window_flows(const struct kgni_nic *nic, const struct kgni_device *to);
+void kgni_window_stand(const struct kgni_nic *nic, const struct kgni_device *to,
+		       bool interruptible);
 bool kgni_may_start(const struct kgni_nic *nic);
 bool kgni_begin(struct kgni_nic *nic, const u32 *to);
 void kgni_end(struct kgni_nic *nic);
@@ -820,6 +838,7 @@ void kgni_nic_attach_end(struct kgni_file *f, bool told);
 void kgni_nic_release(struct kgni_nic *nic);
 void kgni_count(struct kgni_nic *nic, enum kgni_stat stat, u64 n);
 void kgni_stats_add(struct kgni_stats *sum, const struct kgni_stats *stats);
+void kgni_nic_stats(const struct kgni_nic *nic, struct kgni_stats *sum);
 
 /* cq.c */
 long kgni_cq_create(struct kgni_nic *nic, struct kgni_ioc_cq_create *arg);
@@ -837,6 +856,9 @@ bool kgni_cq_push(struct kgni_cq *cq, u64 entry);
 long kgni_cq_wake(struct kgni_nic *nic, const struct kgni_ioc_cq_wake *arg);
 long kgni_cq_owed(struct kgni_nic *nic, const struct kgni_ioc_cq_owed *arg);
 long kgni_cq_set_notify(struct kgni_nic *nic, const struct kgni_ioc_cq_notify *arg);
+void kgni_cq_told(struct kgni_cq *cq, bool dropped);
+bool kgni_cq_mapped(struct kgni_cq *cq);
+void kgni_cq_unmapped(struct kgni_cq *cq);
 int kgni_cq_mmap(struct kgni_nic *nic, struct vm_area_struct *vma);
 long kgni_cq_wait(struct kgni_device *dev, struct kgni_ioc_cq_wait *arg);
 
@@ -892,12 +914,31 @@ long kgni_mdd_deregister(struct kgni_nic *nic, const struct kgni_mem_handle *han
 void kgni_mdd_deregister_all(struct kgni_nic *nic);
 struct kgni_mdd *kgni_mdd_find(struct kgni_job *job, const struct kgni_mem_handle *handle);
 void kgni_mdd_put(struct kgni_mdd *mdd);
+void kgni_mdd_handle_of(const struct kgni_mdd *mdd, struct kgni_mem_handle *handle);
 bool kgni_mdd_covers(const struct kgni_mdd *mdd, u64 addr, u64 length);
 bool kgni_mdd_enter(struct kgni_mdd *mdd);
 void kgni_mdd_exit(struct kgni_mdd *mdd);
 void kgni_mdd_write(struct kgni_mdd *mdd, u64 addr, const void *src, size_t n);
 void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 saddr, size_t n);
 void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr);
+
+/* window.c */
+struct kgni_windows;
+struct kgni_windows *kgni_windows_new(struct file *file);
+void kgni_windows_release(struct kgni_windows *set);
+int kgni_windows_watch_on(void);
+void kgni_windows_watch_off(void);
+void kgni_windows_paced(void);
+void kgni_windows_mark(struct kgni_mdd *mdd);
+void kgni_windows_zap(struct kgni_mdd *mdd);
+void kgni_windows_still(const struct kgni_device *dev, const struct kgni_job *job);
+void kgni_windows_gone(const struct kgni_device *dev);
+long kgni_window_open(struct kgni_windows *set, struct kgni_nic *nic,
+		      struct kgni_ioc_window_open *arg);
+long kgni_window_close(struct kgni_windows *set, u32 index);
+long kgni_window_wake(struct kgni_windows *set, struct kgni_nic *nic,
+		      const struct kgni_ioc_window_wake *arg);
+int kgni_windows_mmap(struct kgni_windows *set, struct vm_area_struct *vma);
 
 /* fma.c */
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg);

@@ -355,8 +355,10 @@ static struct kgni_mdd *kgni_mdd_new(struct kgni_nic *nic, u32 flags, gfp_t gfp)
 	refcount_set(&mdd->active, 1);
 	init_completion(&mdd->idle);
 	INIT_LIST_HEAD(&mdd->node);
+	INIT_LIST_HEAD(&mdd->windows);
 	mdd->nic = nic;
 	mdd->job = nic->job;
+	mdd->uid = nic->cred->euid;
 	mdd->flags = flags;
 	mdd->shares = flags & GNI_MEM_MDD_SHARED && !(flags & GNI_MEM_USE_VMDH);
 	return mdd;
@@ -694,6 +696,18 @@ static void kgni_mdd_handle(const struct kgni_mdd *mdd, bool live, struct kgni_m
 	kgni_mh_pack(&mh, &handle->qword1, &handle->qword2);
 }
 
+/**
+ * kgni_mdd_handle_of - the handle of a registration that has pages
+ * @mdd: the registration
+ * @handle: out: its handle
+ *
+ * Context: any.
+ */
+void kgni_mdd_handle_of(const struct kgni_mdd *mdd, struct kgni_mem_handle *handle)
+{
+	kgni_mdd_handle(mdd, true, handle);
+}
+
 static long kgni_mdd_set_cq(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 id)
 {
 	if (!id)
@@ -848,9 +862,11 @@ long kgni_mdd_set_block(struct kgni_nic *nic, const struct kgni_ioc_mdd_block *a
 /* Take a registration away that nobody finds any more. */
 static void kgni_mdd_retire(struct kgni_mdd *mdd, bool hold)
 {
+	kgni_windows_mark(mdd);
 	WRITE_ONCE(mdd->dead, true);
 	if (!refcount_dec_and_test(&mdd->active))
 		wait_for_completion(&mdd->idle);
+	kgni_windows_zap(mdd);
 	if (mdd->mem)
 		kgni_mem_put(mdd->mem);
 	mdd->mem = NULL;

@@ -71,8 +71,8 @@ static void kgni_nic_unpublish(struct kgni_nic *nic)
 
 	mutex_lock(&dev->lock);
 	list_del(&nic->dev_node);
-	kgni_stats_add(&nic->job->stats, &nic->stats);
-	kgni_stats_add(&dev->stats, &nic->stats);
+	kgni_nic_stats(nic, &nic->job->stats);
+	kgni_nic_stats(nic, &dev->stats);
 	kgni_netlink_nic(nic, true);
 	trace_kgni_detach(nic);
 	mutex_unlock(&dev->lock);
@@ -104,6 +104,25 @@ void kgni_stats_add(struct kgni_stats *sum, const struct kgni_stats *stats)
 
 	for (i = 0; i < KGNI_STAT_COUNT; i++)
 		atomic64_add(atomic64_read(&stats->n[i]), &sum->n[i]);
+}
+
+/**
+ * kgni_nic_stats - add what an attachment did to a sum
+ * @nic: the attachment
+ * @sum: the sum
+ *
+ * What was done through windows its own program counted, as it liked.
+ *
+ * Context: any.
+ */
+void kgni_nic_stats(const struct kgni_nic *nic, struct kgni_stats *sum)
+{
+	const u64 *counted = smp_load_acquire(&nic->counted);	/* see kgni_windows_pages() */
+	int i;
+
+	kgni_stats_add(sum, &nic->stats);
+	for (i = 0; counted && i < KGNI_STAT_COUNT; i++)
+		atomic64_add(READ_ONCE(counted[i]), &sum->n[i]);
 }
 
 static enum kgni_res kgni_nic_fma(const struct kgni_nic *nic)

@@ -133,7 +133,7 @@ static u32 kgni_nl_sum(struct kgni_device *dev, struct kgni_job *job, struct kgn
 	list_for_each_entry(nic, &dev->nics, dev_node) {
 		if (job && nic->job != job)
 			continue;
-		kgni_stats_add(sum, &nic->stats);
+		kgni_nic_stats(nic, sum);
 		n++;
 	}
 	return n;
@@ -314,9 +314,11 @@ static bool kgni_nl_holds(const struct kgni_nl_msg *m, struct kgni_nic *nic)
 int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic)
 {
 	void *hdr = kgni_nl_begin(m);
+	struct kgni_stats sum = { };
 
 	if (!hdr)
 		return -EMSGSIZE;
+	kgni_nic_stats(nic, &sum);
 	return kgni_nl_end(m, hdr,
 			   kgni_nl_owner(m, nic) &&
 			   kgni_nl_u32(m, KGNI_A_COOKIE, nic->job->cookie) &&
@@ -324,7 +326,7 @@ int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic)
 			   kgni_nl_u32(m, KGNI_A_INST, nic->inst_id) &&
 			   kgni_nl_u32(m, KGNI_A_MODES, nic->modes) &&
 			   kgni_nl_holds(m, nic) &&
-			   kgni_nl_stats(m, &nic->stats));
+			   kgni_nl_stats(m, &sum));
 }
 
 static int kgni_nl_fill_mem(const struct kgni_nl_msg *m, struct kgni_nic *nic,

@@ -104,6 +104,39 @@ bool kgni_flow_begin(struct kgni_xfer *x)
 	return true;
 }
 
+/**
+ * kgni_window_flows - may the windows of an attachment have pages
+ * @nic: the attachment
+ * @to: device that the window is to
+ *
+ * Context: any.
+ * Return: false while one of the devices stands still, or the job.
+ */
+bool kgni_window_flows(const struct kgni_nic *nic, const struct kgni_device *to)
+{
+	if (unlikely(READ_ONCE(nic->dev->gone)))
+		return true;
+	return !READ_ONCE(nic->job->suspended) && !READ_ONCE(nic->dev->quiesced) &&
+	       !READ_ONCE(to->quiesced);
+}
+
+/**
+ * kgni_window_stand - wait until they may
+ * @nic: the attachment
+ * @to: device that the window is to
+ * @interruptible: any signal ends the wait, not a fatal one alone
+ *
+ * Context: process, may sleep.
+ */
+void kgni_window_stand(const struct kgni_nic *nic, const struct kgni_device *to,
+		       bool interruptible)
+{
+	if (interruptible)
+		wait_event_interruptible(kgni_still_wq, kgni_window_flows(nic, to));
+	else
+		wait_event_killable(kgni_still_wq, kgni_window_flows(nic, to));
+}
+
 /* The piece was moved. */
 void kgni_flow_end(struct kgni_xfer *x)
 {
@@ -254,6 +287,7 @@ long kgni_device_quiesce(struct kgni_device *dev)
 		dev->quiesced_at = ktime_get();
 		WRITE_ONCE(dev->quiesced, true);
 		synchronize_rcu();
+		kgni_windows_still(dev, NULL);
 		kgni_error_raise(dev, KGNI_ERR_QUIESCE, GNI_ERRMASK_INFORMATIONAL, 0, info);
 		rc = GNI_RC_SUCCESS;
 	}
@@ -405,6 +439,7 @@ long kgni_job_suspend(struct kgni_device *dev, const struct kgni_job_name *name,
 	mutex_unlock(&dev->lock);
 	if (rc)
 		return rc;
+	kgni_windows_still(NULL, job);
 	rc = kgni_job_settle(job, number, timeout);
 	if (rc)
 		kgni_job_unsuspend(job, number);

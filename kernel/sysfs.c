@@ -28,6 +28,27 @@ static ssize_t state_show(struct device *dev, struct device_attribute *attr, cha
 }
 static DEVICE_ATTR_RO(state);
 
+/* Bytes of a window of a domain with GNI_CDM_MODE_FMA_SMALL_WINDOW. */
+static ssize_t fma_sm_win_sz_show(struct device *dev, struct device_attribute *attr, char *buf)
+{
+	return sysfs_emit(buf, "%u\n", READ_ONCE(to_kgni(dev)->window_bytes));
+}
+
+static ssize_t fma_sm_win_sz_store(struct device *dev, struct device_attribute *attr,
+				   const char *buf, size_t count)
+{
+	u32 bytes;
+	int rc = kstrtou32(buf, 0, &bytes);
+
+	if (rc)
+		return rc;
+	if (!bytes || bytes % KGNI_LINE_SIZE)
+		return -EINVAL;
+	WRITE_ONCE(to_kgni(dev)->window_bytes, bytes);
+	return count;
+}
+static DEVICE_ATTR_RW(fma_sm_win_sz);
+
 /**
  * kgni_count_refusal - count an access that is refused
  * @dev: device of the one who asked
@@ -93,6 +114,7 @@ static struct attribute *kgni_device_attrs[] = {
 	&dev_attr_address.attr,
 	&dev_attr_type.attr,
 	&dev_attr_state.attr,
+	&dev_attr_fma_sm_win_sz.attr,
 	NULL
 };
 

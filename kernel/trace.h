@@ -172,14 +172,57 @@ DECLARE_EVENT_CLASS(kgni_xfer_event,
 		  show_kgni_status(__entry->status))
 );
 
-DEFINE_EVENT(kgni_xfer_event, kgni_post,
+/* While posts are traced, all of them go by the driver. */
+DEFINE_EVENT_FN(kgni_xfer_event, kgni_post,
 	TP_PROTO(const struct kgni_xfer *x),
-	TP_ARGS(x)
+	TP_ARGS(x),
+	kgni_windows_watch_on, kgni_windows_watch_off
 );
 
-DEFINE_EVENT(kgni_xfer_event, kgni_complete,
+DEFINE_EVENT_FN(kgni_xfer_event, kgni_complete,
 	TP_PROTO(const struct kgni_xfer *x),
-	TP_ARGS(x)
+	TP_ARGS(x),
+	kgni_windows_watch_on, kgni_windows_watch_off
+);
+
+TRACE_EVENT(kgni_window_open,
+	TP_PROTO(const struct kgni_nic *nic, const struct kgni_mdd *mdd, u32 index,
+		 unsigned long npages),
+	TP_ARGS(nic, mdd, index, npages),
+	TP_STRUCT__entry(
+		__field(u32, dev)
+		__field(u32, nic)
+		__field(u32, window)
+		__field(u32, mdh)
+		__field(u64, base)
+		__field(unsigned long, npages)
+	),
+	TP_fast_assign(
+		__entry->dev = nic->dev->id;
+		__entry->nic = nic->id;
+		__entry->window = index;
+		__entry->mdh = mdd->mdh;
+		__entry->base = mdd->base;
+		__entry->npages = npages;
+	),
+	TP_printk("dev=%u nic=%u window=%u mdh=%u base=0x%llx pages=%lu", __entry->dev,
+		  __entry->nic, __entry->window, __entry->mdh, __entry->base, __entry->npages)
+);
+
+TRACE_EVENT(kgni_window_revoke,
+	TP_PROTO(u32 index, const struct kgni_mdd *mdd),
+	TP_ARGS(index, mdd),
+	TP_STRUCT__entry(
+		__field(u32, window)
+		__field(u32, mdh)
+		__field(u64, base)
+	),
+	TP_fast_assign(
+		__entry->window = index;
+		__entry->mdh = mdd->mdh;
+		__entry->base = mdd->base;
+	),
+	TP_printk("window=%u mdh=%u base=0x%llx", __entry->window, __entry->mdh, __entry->base)
 );
 
 TRACE_EVENT(kgni_dgram,

@@ -685,6 +685,95 @@ struct kgni_ioc_ce_post {
 	__u32 child;
 };
 
+/* flag of struct kgni_ioc_window_open */
+#define KGNI_WINDOW_QUEUE	0x1	/* only the queue behind the region is wanted */
+
+/* rights of struct kgni_ioc_window_open */
+#define KGNI_WINDOW_WRITE	0x1	/* the region may be written */
+#define KGNI_WINDOW_EVENTS	0x2	/* a queue is behind the region */
+#define KGNI_WINDOW_SINK	0x4	/* a queue whose events vanish */
+
+#define KGNI_WINDOWS_MAX	4000
+
+/**
+ * struct kgni_ioc_window_open - KGNI_IOC_WINDOW_OPEN: a peer's region, to be mapped
+ * @remote_pe: PE address of the peer
+ * @flags: KGNI_WINDOW_QUEUE
+ * @remote: handle of the region
+ * @addr: in: an address in the region; out: the first one of the window, which
+ *	begins with a page of the region and has @addr in it
+ * @length: out: bytes of the window, whole pages; 0 with KGNI_WINDOW_QUEUE
+ * @data_offset: out: offset to map these at, all of them, shared
+ * @ring_offset: out: offset to map the queue's ring at
+ * @ring_length: out: bytes of the ring, control page included; 0 if there is none
+ * @index: out: its name in the calls of this file, and in the state page
+ * @rights: out: KGNI_WINDOW_WRITE and so on
+ * @slots: out: slots of the ring
+ * @delay: out: how many events may wait there before a sleeper is woken
+ */
+struct kgni_ioc_window_open {
+	__u32 remote_pe;
+	__u32 flags;
+	struct kgni_mem_handle remote;
+	__u64 addr;
+	__u64 length;
+	__u64 data_offset;
+	__u64 ring_offset;
+	__u64 ring_length;
+	__u32 index;
+	__u32 rights;
+	__u32 slots;
+	__u32 delay;
+};
+
+/* KGNI_IOC_WINDOW_CLOSE: what is mapped stays until it is unmapped */
+struct kgni_ioc_window_close {
+	__u32 index;
+	__u32 reserved;
+};
+
+/**
+ * struct kgni_ioc_window_wake - KGNI_IOC_WINDOW_WAKE: a transaction was carried out
+ * @index: through which window
+ * @status: 0 for an event that was put into its ring, and may have to wake somebody;
+ *	KGNI_ST_REM_OVERRUN for one that found no room there, KGNI_ST_ABORTED for a
+ *	transaction that met the end of the window
+ * @type: gni_post_type_t of one that failed, as what follows
+ * @reserved: zero
+ * @remote_addr: address at the target
+ * @length: bytes
+ */
+struct kgni_ioc_window_wake {
+	__u32 index;
+	__u32 status;
+	__u32 type;
+	__u32 reserved;
+	__u64 remote_addr;
+	__u64 length;
+};
+
+/* From this offset on mappings are windows, not rings of the file's own queues. */
+#define KGNI_MMAP_WINDOWS	(1ULL << 62)
+/* Offsets to map the state page and the statistics page of a file at. */
+#define KGNI_MMAP_STATE		(1ULL << 62 | 2ULL << 58)
+#define KGNI_MMAP_STATS		(1ULL << 62 | 3ULL << 58)
+#define KGNI_MMAP_PAGE		4096
+
+/* flag of struct kgni_window_state */
+#define KGNI_DRIVER_ONLY	0x1	/* posts are to go by the driver: it is looked at */
+
+/**
+ * struct kgni_window_state - what the driver says of a file's windows; read only
+ * @flags: KGNI_DRIVER_ONLY
+ * @live: 1 for each window, by its index, that leads to its region. Who finds 0
+ *	after an access does not know where that went.
+ */
+struct kgni_window_state {
+	__u32 flags;
+	__u8 pad[60];
+	__u8 live[KGNI_WINDOWS_MAX];
+};
+
 #define KGNI_IOC_MAGIC		0xd6
 #define KGNI_IOC_INFO		_IOR(KGNI_IOC_MAGIC, 0x00, struct kgni_ioc_info)
 #define KGNI_IOC_ATTACH		_IOWR(KGNI_IOC_MAGIC, 0x01, struct kgni_ioc_attach)
@@ -702,6 +791,9 @@ struct kgni_ioc_ce_post {
 #define KGNI_IOC_MEM_NEXT	_IOWR(KGNI_IOC_MAGIC, 0x23, struct kgni_ioc_mem_next)
 #define KGNI_IOC_POST		_IOW(KGNI_IOC_MAGIC, 0x30, struct kgni_ioc_post)
 #define KGNI_IOC_POST_CHAIN	_IOW(KGNI_IOC_MAGIC, 0x31, struct kgni_ioc_post_chain)
+#define KGNI_IOC_WINDOW_OPEN	_IOWR(KGNI_IOC_MAGIC, 0x32, struct kgni_ioc_window_open)
+#define KGNI_IOC_WINDOW_CLOSE	_IOW(KGNI_IOC_MAGIC, 0x33, struct kgni_ioc_window_close)
+#define KGNI_IOC_WINDOW_WAKE	_IOW(KGNI_IOC_MAGIC, 0x34, struct kgni_ioc_window_wake)
 #define KGNI_IOC_DGRAM_POST	_IOW(KGNI_IOC_MAGIC, 0x40, struct kgni_ioc_dgram_post)
 #define KGNI_IOC_DGRAM_TEST	_IOWR(KGNI_IOC_MAGIC, 0x41, struct kgni_ioc_dgram_test)
 #define KGNI_IOC_DGRAM_PROBE	_IOWR(KGNI_IOC_MAGIC, 0x42, struct kgni_ioc_dgram_probe)

@@ -24,6 +24,7 @@ static const struct {
 	{ KGNI_IOC_CQ_OWED, 2 }, { KGNI_IOC_BI_SET, 2 }, { KGNI_IOC_BI_GET, 1 },
 	{ KGNI_IOC_BI_WAIT, 1 }, { KGNI_IOC_CE_CREATE, 3 }, { KGNI_IOC_CE_DESTROY, 1 },
 	{ KGNI_IOC_CE_CONFIGURE, 8 }, { KGNI_IOC_CE_POST, 40 },
+	{ KGNI_IOC_WINDOW_OPEN, 12 }, { KGNI_IOC_WINDOW_CLOSE, 3 }, { KGNI_IOC_WINDOW_WAKE, 4 },
 };
 
 _Static_assert(ARRAY_SIZE(calls) <= CALLS, "CALLS");
@@ -46,6 +47,9 @@ union arg {
 	struct kgni_ioc_mem_register mem_register;
 	struct kgni_ioc_mem_deregister mem_deregister;
 	struct kgni_ioc_post post;
+	struct kgni_ioc_window_open window_open;
+	struct kgni_ioc_window_close window_close;
+	struct kgni_ioc_window_wake window_wake;
 	struct kgni_ioc_dgram_post dgram_post;
 	struct kgni_ioc_dgram_test dgram_test;
 	struct kgni_ioc_dgram_probe dgram_probe;
@@ -220,6 +224,16 @@ void fill_post(struct kgni_ioc_post *p, uint32_t pe)
 	p->cqwrite_value = draw64();
 	if (p->type == GNI_POST_AMO || p->type == GNI_POST_AMO_W_FLAG)
 		fill_amo(p, to.len);
+}
+
+static void fill_window(struct kgni_ioc_window_open *p)
+{
+	struct seen to = some_handle(0);
+
+	p->remote_pe = one_in(16) ? mostly(5) : to.pe;
+	p->flags = one_in(8) ? mostly(4) : 0;
+	p->remote = to.mh;
+	p->addr = to.addr + (one_in(4) ? below(to.len + PAGE) : 0);
 }
 
 /* Several posts, often in the places of one. */
@@ -487,6 +501,17 @@ static void fill_other(union arg *arg, unsigned long cmd)
 	case KGNI_IOC_CQ_WAKE:
 		arg->cq_wake.id = mostly(4);
 		break;
+	case KGNI_IOC_WINDOW_OPEN:
+		fill_window(&arg->window_open);
+		break;
+	case KGNI_IOC_WINDOW_CLOSE:
+		arg->window_close.index = mostly(8);
+		break;
+	case KGNI_IOC_WINDOW_WAKE:
+		arg->window_wake.index = mostly(8);
+		arg->window_wake.status = one_in(4) ? mostly(12) : 0;
+		arg->window_wake.type = 1 + mostly(10);
+		break;
 	case KGNI_IOC_CQ_OWED:
 		arg->cq_owed.id = mostly(4);
 		break;
@@ -684,6 +709,14 @@ static void note_cq(int fd, const struct kgni_ioc_cq_create *c)
 	own_cq[below(OWN)] = (struct own_cq){ fd, c->mmap_offset, c->mmap_length };
 }
 
+/* To be mapped as if it were a ring. */
+static void note_window(int fd, const struct kgni_ioc_window_open *w)
+{
+	own_cq[below(OWN)] = one_in(3) ?
+		(struct own_cq){ fd, w->ring_offset, w->ring_length } :
+		(struct own_cq){ fd, w->data_offset, w->length };
+}
+
 static int call_index(unsigned long cmd)
 {
 	unsigned int i;
@@ -709,6 +742,8 @@ static int make_call(int fd, unsigned long cmd, union arg *arg, void *where)
 		note_register(fd, &arg->mem_register);
 	if (cmd == KGNI_IOC_CQ_CREATE)
 		note_cq(fd, &arg->cq_create);
+	if (cmd == KGNI_IOC_WINDOW_OPEN && rc == GNI_RC_SUCCESS)
+		note_window(fd, &arg->window_open);
 	return rc;
 }
 

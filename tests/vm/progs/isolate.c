@@ -349,6 +349,35 @@ static void row_deregister(int unused)
 		note(deregister(known->mh[r]));
 }
 
+static void try_window(struct kgni_mem_handle h, uint64_t addr)
+{
+	struct kgni_ioc_window_open w = { .remote_pe = known->pe, .remote = h, .addr = addr };
+	int rc = call(a.fd, KGNI_IOC_WINDOW_OPEN, &w);
+	uint64_t *mem;
+
+	note(rc);
+	if (rc || !(w.rights & KGNI_WINDOW_WRITE))
+		return;
+	mem = mmap(NULL, w.length, PROT_READ | PROT_WRITE, MAP_SHARED, a.fd, (off_t)w.data_offset);
+	must(mem != MAP_FAILED);
+	mem[(addr - w.addr) / 8] ^= ~0ULL;
+}
+
+static void row_window(int unused)
+{
+	(void)unused;
+	try_window(known->mh[MAIN], address(MAIN));
+}
+
+static void row_window_sweep(int unused)
+{
+	uint32_t mdh;
+
+	(void)unused;
+	for (mdh = 1; mdh <= KGNI_MH_MDH_MAX; mdh++)
+		try_window(guess(address(MAIN), mdh, 0), address(MAIN));
+}
+
 static void row_deregister_sweep(int flags)
 {
 	uint32_t mdh;
@@ -553,6 +582,16 @@ static void row_map_beyond(int unused)
 		note(try_map(a.fd, cq->offset + n, cq->len));
 		note(try_map(a.fd, cq->offset - n, cq->len));
 	}
+}
+
+/* Windows that were not opened. */
+static void row_map_windows(int unused)
+{
+	uint64_t i;
+
+	(void)unused;
+	for (i = 0; i < 1ULL << 14; i = i < 64 ? i + 1 : i * 2)
+		note(try_map(a.fd, KGNI_MMAP_WINDOWS + (i << 44), PAGE));
 }
 
 static void row_map_spare(int unused)
@@ -953,6 +992,8 @@ static const struct row rows[] = {
 	ROW("indices 1..4095: FMA put", row_sweep_vmdh, FMA_PUT, REFUSED, BY_MEMORY,
 	    .member = HARMS),
 	ROW("its mdh, addresses around: FMA put", row_sweep_va, FMA_PUT, REFUSED, BY_MEMORY),
+	ROW("window to its region", row_window, 0, PARAM, BY_MEMORY, .member = HARMS),
+	ROW("mdh 1..4095: window", row_window_sweep, 0, PARAM, BY_MEMORY),
 	ROW("deregister its handles", row_deregister, 0, PARAM, BY_MEMORY, .personal = true),
 	ROW("mdh 1..4095: deregister", row_deregister_sweep, 0, PARAM, BY_MEMORY, .personal = true),
 	ROW("mdh 1..4095, version 2: deregister", row_deregister_sweep, KGNI_MH_V2, PARAM,
@@ -976,6 +1017,7 @@ static const struct row rows[] = {
 	ROW("map its queues by one's own file", row_map, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("map queues 0..1024 and beyond", row_map_sweep, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("map beside one's own queue", row_map_beyond, 0, -EINVAL, BY_QUEUE, .personal = true),
+	ROW("map windows", row_map_windows, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("map its queues, not attached", row_map_spare, 0, -EINVAL, BY_QUEUE, .personal = true),
 	ROW("a queue of the same number is one's own", row_map_same, 0, GNI_RC_SUCCESS, UNCOUNTED,
 	    .personal = true),

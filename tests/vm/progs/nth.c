@@ -362,6 +362,34 @@ static const struct row row_cq_owed = {
 	.name = "CQ_OWED", .setup = setup_wait, .call = call_owed, .has = COPIES,
 };
 
+/* --- windows ------------------------------------------------------------------- */
+
+static struct kgni_ioc_window_open window;
+
+static long call_window_open(void)
+{
+	return do_ioctl(fd, KGNI_IOC_WINDOW_OPEN, &window);
+}
+
+static void prepare_window_open(void)
+{
+	window = (struct kgni_ioc_window_open){
+		.remote_pe = attach.pe, .remote = handle, .flags = KGNI_WINDOW_QUEUE,
+	};
+}
+
+static void undo_window_open(void)
+{
+	struct kgni_ioc_window_close arg = { .index = window.index };
+
+	must(!ioctl(fd, KGNI_IOC_WINDOW_CLOSE, &arg));
+}
+
+static const struct row row_window_open = {
+	.name = "WINDOW_OPEN", .setup = setup_attached, .prepare = prepare_window_open,
+	.call = call_window_open, .undo = undo_window_open, .has = ALLOCATES,
+};
+
 /* --- registrations ------------------------------------------------------------- */
 
 static struct kgni_ioc_mem_register reg;
@@ -1575,6 +1603,7 @@ static const struct row row_ce_nowhere = {
 	row(register_read_only) row(register_segments)			\
 	row(register_update) row(register_clone) row(mem_next)		\
 	row(mdd_block) row(cq_notify) row(cq_wake) row(cq_owed)		\
+	row(window_open)						\
 	row(chain) row(deregister) row(put_small) row(put)		\
 	row(put_large) row(flag) row(get) row(amo) row(cqwrite)		\
 	row(rdma_put_small) row(rdma_put) row(rdma_get)			\

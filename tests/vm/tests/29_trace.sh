@@ -40,7 +40,8 @@ copy()
 load_kgni nics=2
 echo 4096 >$tracing/buffer_size_kb
 is "$(cd $tracing/events/kgni && echo kgni_*)" "kgni_attach kgni_complete kgni_deregister \
-kgni_detach kgni_dgram kgni_error kgni_post kgni_register" "the tracepoints"
+kgni_detach kgni_dgram kgni_error kgni_post kgni_register kgni_window_open \
+kgni_window_revoke" "the tracepoints"
 
 head -c 300000 /dev/urandom >/tmp/file
 begin
