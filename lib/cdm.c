@@ -76,6 +76,7 @@ static void nic_destroy(struct gni_nic *nic)
 	ugni_chan_destroy_all(nic);
 	if (!ugni_retire(&ugni_nics, nic))
 		return;
+	ugni_windows_end(nic);
 	if (!ugni_away(nic))
 		ugni_sys_close(nic->fd);
 	ugni_free(&ugni_nics, nic);
@@ -210,9 +211,13 @@ static gni_return_t set_checkpoint(gni_cdm_handle_t cdm_handle, bool on)
 	if (!cdm)
 		return ugni_no("domain", cdm_handle);
 	cdm->checkpoint = on;
-	for (i = 0; i < KGNI_MAX_DEVICES; i++)
-		if (cdm->nic[i])
-			core_store(&cdm->nic[i]->checkpoint, on);
+	for (i = 0; i < KGNI_MAX_DEVICES; i++) {
+		if (!cdm->nic[i])
+			continue;
+		if (on && !ugni_away(cdm->nic[i]))
+			ugni_windows_drop(cdm->nic[i]);
+		core_store(&cdm->nic[i]->checkpoint, on);
+	}
 	ugni_unlock(cdm);
 	return GNI_RC_SUCCESS;
 }

@@ -143,9 +143,9 @@ void ugni_chan_leave(struct gni_cq *cq)
 
 	if (!chan)
 		return;
-	pthread_mutex_lock(&chan->slot.lock);
+	ugni_mutex_lock(&chan->slot.lock);
 	chan->cqs--;
-	pthread_mutex_unlock(&chan->slot.lock);
+	ugni_mutex_unlock(&chan->slot.lock);
 }
 
 /* Told of, and not handed out yet? */

@@ -30,6 +30,7 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	cq->nic = nic;
 	cq->id = arg->id;
 	cq->entries = arg->entries;
+	cq->delay = arg->delay < arg->slots ? arg->delay : arg->slots - 1;
 	cq->mode = arg->mode;
 	ugni_reqs_init(&cq->reqs);
 	if (arg->mode & GNI_CQ_UNMANAGED)
@@ -87,7 +88,7 @@ static u32 *outstanding(const struct gni_cq *cq, struct gni_ep *ep)
 static void req_end(struct gni_cq *cq, struct ugni_req *r, u32 tid)
 {
 	if (r->ep)
-		__atomic_sub_fetch(outstanding(cq, r->ep), 1, __ATOMIC_RELAXED);
+		ugni_add(outstanding(cq, r->ep), -1U);
 	ugni_req_put(&cq->reqs, tid);
 }
 
@@ -179,12 +180,12 @@ static bool req_count(struct gni_cq *cq, struct gni_ep *ep)
 	u32 limit = req_limit(cq, ep);
 
 	/* Posts to several queues may count at once, so count first. */
-	if (__atomic_add_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED) <= limit)
+	if (ugni_add(outstanding(cq, ep), 1U) <= limit)
 		return true;
 	/* Of those some may be on other queues. */
 	if (cq != ep->cq && req_here(cq, ep) < limit)
 		return true;
-	__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
+	ugni_add(outstanding(cq, ep), -1U);
 	return false;
 }
 
@@ -203,7 +204,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	}
 	rc = ugni_req_get(&cq->reqs, what->smsg, &r, tid);
 	if (rc != GNI_RC_SUCCESS) {
-		__atomic_sub_fetch(outstanding(cq, ep), 1, __ATOMIC_RELAXED);
+		ugni_add(outstanding(cq, ep), -1U);
 		return ugni_bad(rc, "the queue has no room for a request more");
 	}
 	r->descr = what->descr;
@@ -212,7 +213,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	r->async = what->async;
 	r->copy = what->copy;
 	r->mode = what->mode;
-	__atomic_add_fetch(&cq->posting, 1, __ATOMIC_RELAXED);
+	ugni_add(&cq->posting, 1U);
 	return GNI_RC_SUCCESS;
 }
 
@@ -236,9 +237,9 @@ gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ug
 {
 	gni_return_t rc;
 
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	rc = req_begin(cq, ep, what, tid);
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 	return rc;
 }
 
@@ -259,20 +260,20 @@ void *ugni_cq_hold(struct gni_cq *cq, const struct gni_ep *ep, u32 tid)
 
 	if (ep->cq != cq)
 		return NULL;
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	r = ugni_req_find(&cq->reqs, tid, true);
 	if (r && r->ep == ep && r->copy) {
 		copy = r->copy;
 		r->async = false;
-		__atomic_add_fetch(&cq->posting, 1, __ATOMIC_RELAXED);
+		ugni_add(&cq->posting, 1U);
 	}
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 	return copy;
 }
 
 void ugni_cq_let_go(struct gni_cq *cq)
 {
-	__atomic_sub_fetch(&cq->posting, 1, __ATOMIC_RELEASE);
+	ugni_add(&cq->posting, -1U);
 }
 
 /* Count another try. Return: false if there were @max. */
@@ -281,21 +282,21 @@ bool ugni_cq_try(struct gni_cq *cq, u32 tid, u32 max)
 	struct ugni_req *r;
 	bool more;
 
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	r = ugni_req_find(&cq->reqs, tid, true);
 	more = r && r->tries < max;
 	if (more)
 		r->tries++;
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 	return more;
 }
 
 /* End what an overrun left behind. */
 void ugni_cq_settle(struct gni_cq *cq)
 {
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	reap_lost(cq);
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 }
 
 /**
@@ -310,13 +311,13 @@ void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc)
 	struct ugni_req *r;
 
 	if (rc != GNI_RC_SUCCESS) {
-		pthread_mutex_lock(&cq->slot.lock);
+		ugni_mutex_lock(&cq->slot.lock);
 		r = ugni_req_find(&cq->reqs, tid, smsg);
 		if (r)
 			req_end(cq, r, tid);
-		pthread_mutex_unlock(&cq->slot.lock);
+		ugni_mutex_unlock(&cq->slot.lock);
 	}
-	__atomic_sub_fetch(&cq->posting, 1, __ATOMIC_RELEASE);
+	ugni_add(&cq->posting, -1U);
 }
 
 /* Are there sends through a message queue whose events were not taken? @pe: to whom, or NULL */
@@ -345,7 +346,7 @@ static void forget_requests(struct gni_cq *cq, struct gni_ep *ep)
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
 		if (!r->ep || (ep && r->ep != ep))
 			continue;
-		__atomic_sub_fetch(outstanding(cq, r->ep), 1, __ATOMIC_RELAXED);
+		ugni_add(outstanding(cq, r->ep), -1U);
 		r->ep = NULL;
 	}
 }
@@ -353,19 +354,19 @@ static void forget_requests(struct gni_cq *cq, struct gni_ep *ep)
 /* The endpoint, or what it was bound to, goes; its requests stay. */
 void ugni_cq_forget_requests(struct gni_cq *cq, struct gni_ep *ep)
 {
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	forget_requests(cq, ep);
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 }
 
 /* The endpoint goes; its requests stay. */
 void ugni_cq_forget_ep(struct gni_cq *cq, struct gni_ep *ep)
 {
-	pthread_mutex_lock(&cq->slot.lock);
+	ugni_mutex_lock(&cq->slot.lock);
 	forget_requests(cq, ep);
 	if (cq == ep->cq)
 		cq->eps--;
-	pthread_mutex_unlock(&cq->slot.lock);
+	ugni_mutex_unlock(&cq->slot.lock);
 }
 
 /* The slot of a queue that was destroyed long ago is used again. */

@@ -34,7 +34,7 @@
 }
 
 struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14, NULL);
-struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, NULL);
+struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, ugni_nic_recycle);
 struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
 struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
 struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);

@@ -147,35 +147,122 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	return GNI_RC_SUCCESS;
 }
 
-/* @types: bit n for type n, as the call takes them. */
-static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr, u32 types)
+/**
+ * ugni_post - carry a post out, or have the driver do it
+ * @nic: NIC handle
+ * @hint: where the window that was used last is kept
+ * @arg: the post
+ * @cq: queue for its source events, or NULL
+ *
+ * Return: as KGNI_IOC_POST.
+ */
+gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
+		       const struct kgni_ioc_post *arg, struct gni_cq *cq)
 {
-	struct kgni_ioc_post arg = { 0 };
-	struct gni_nic *nic;
+	if (ugni_window_post(nic, arg, cq, hint))
+		return GNI_RC_SUCCESS;
+	return ugni_nic_call(nic, KGNI_IOC_POST, (void *)(uintptr_t)arg);
+}
+
+/* A put that the window could not do after all. Its request was begun. */
+static gni_return_t put_again(struct gni_nic *nic, const gni_post_descriptor_t *d,
+			      const struct ugni_put *p, u32 remote_pe)
+{
+	struct kgni_ioc_post arg = { .type = p->type };
+	gni_cq_handle_t none = NULL;
+
+	kgni_descr_read(&arg, d, &none);
+	arg.remote_pe = remote_pe;
+	arg.remote_event = p->remote_event;
+	arg.src_event = p->src_event;
+	arg.src_cq = p->cq ? p->cq->id : 0;
+	return ugni_nic_call(nic, KGNI_IOC_POST, &arg);
+}
+
+/*
+ * A small put of which everything is in order and known. @ep is locked, and unlocked if
+ * the put was done. Return: false if it is not that simple.
+ */
+static bool put_quickly(struct gni_ep *ep, gni_post_descriptor_t *d, gni_return_t *rc)
+{
+	struct ugni_put p = {
+		.src = { (const void *)(uintptr_t)d->local_addr },
+		.length = { (u32)d->length },
+		.addr = d->remote_addr,
+		.remote_event = ep->remote_event,
+		.type = GNI_POST_FMA_PUT,
+		.mode = d->cq_mode,
+	};
+	const struct kgni_mem_handle h = kgni_descr_handle(&d->remote_mem_hndl);
+	struct ugni_req req = { .descr = d, .mode = (u8)(p.mode & GNI_CQMODE_DUAL_EVENTS) };
+	const u32 remote_pe = ep->remote_pe;
+	struct gni_nic *nic = ep->nic;
+	struct ugni_window *w;
+	u32 tid = 0;
+
+	if (!ep->bound || d->length - 1 >= UGNI_PUT_PIECE || p.mode & ~KGNI_CQMODE_ALL ||
+	    d->dlvr_mode & ~KGNI_DLV_ALL || !mode_allowed(nic, p.mode))
+		return false;
+	w = ugni_window_ready(ep, &ep->window, &h, &p);
+	if (!w)
+		return false;
+	if (req.mode && ugni_cq_tells(ep->cq)) {
+		p.cq = ep->cq;
+		*rc = ugni_cq_begin(p.cq, ep, &req, &tid);
+		p.src_event = kgni_cqe_post(ep->local_event, tid);
+	}
+	ugni_unlock(ep);
+	if (*rc != GNI_RC_SUCCESS) {
+		ugni_window_leave(w);
+		return true;
+	}
+	if (!ugni_window_put(nic, w, &p))
+		*rc = put_again(nic, d, &p, remote_pe);
+	if (p.cq)
+		ugni_cq_posted(p.cq, tid, false, *rc);
+	return true;
+}
+
+/* @ep is locked, and unlocked. */
+static __attribute__((noinline)) gni_return_t post_fully(struct gni_ep *ep,
+							 gni_post_descriptor_t *descr, u32 type)
+{
+	struct kgni_ioc_post arg = { .type = type };
+	struct gni_nic *nic = ep->nic;
 	struct gni_cq *cq;
-	struct gni_ep *ep;
 	gni_return_t rc;
 	u32 tid;
 
-	if (!post_descr)
-		return ugni_null(post_descr);
-	arg.type = post_descr->type;
-	if (arg.type > 31 || !(types & 1U << arg.type))
-		return ugni_bad(GNI_RC_INVALID_PARAM, "type %u is not for this call", arg.type);
-	ep = ugni_ep_lock(ep_hndl);
-	if (!ep)
-		return ugni_no("endpoint", ep_hndl);
-	rc = prepare(ep, post_descr, &arg, &cq, &tid);
-	nic = ep->nic;
+	rc = prepare(ep, descr, &arg, &cq, &tid);
 	ugni_unlock(ep);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
-	rc = ugni_nic_call(nic, KGNI_IOC_POST, &arg);
+	rc = ugni_post(nic, &ep->window, &arg, cq);
 	if (cq)
 		ugni_cq_posted(cq, tid, false, rc);
 	if (rc == GNI_RC_ERROR_RESOURCE && arg.type <= GNI_POST_RDMA_GET)
 		ugni_count(nic, GNI_STAT_FLBTE_TXD_NONE);
 	return rc == GNI_RC_SUCCESS || !ugni_debugging() ? rc : explain(&arg, rc);
+}
+
+/* @types: bit n for type n, as the call takes them. */
+static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr, u32 types)
+{
+	gni_return_t rc = GNI_RC_SUCCESS;
+	struct gni_ep *ep;
+	u32 type;
+
+	if (!post_descr)
+		return ugni_null(post_descr);
+	type = post_descr->type;
+	if (type > 31 || !(types & 1U << type))
+		return ugni_bad(GNI_RC_INVALID_PARAM, "type %u is not for this call", type);
+	ep = ugni_ep_lock(ep_hndl);
+	if (!ep)
+		return ugni_no("endpoint", ep_hndl);
+	if (type == GNI_POST_FMA_PUT && put_quickly(ep, post_descr, &rc))
+		return rc;
+	return post_fully(ep, post_descr, type);
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)

@@ -38,6 +38,7 @@ struct smsg_copy {
  * @resend: messages are sent again if need be
  * @current: GetNext found a message that was not released yet
  * @credit_due: the peer is still to be told of what we consumed
+ * @window: window to the peer's mailbox that was used last
  * @assembly: room for one message
  */
 struct ugni_smsg {
@@ -51,6 +52,7 @@ struct ugni_smsg {
 	bool resend;
 	bool current;
 	bool credit_due;
+	struct ugni_window *window;
 	u8 assembly[];
 };
 
@@ -224,6 +226,31 @@ static bool transient(gni_return_t rc)
 	return rc == GNI_RC_ERROR_NOMEM || rc == GNI_RC_ERROR_RESOURCE;
 }
 
+/* The same as smsg_put(), if the window is known; what precedes the word is still to be added. */
+static struct ugni_put quick_put(const struct gni_ep *ep, u64 offset, u64 word)
+{
+	const u64 addr = ep->smsg->remote_mbox + offset;
+
+	return (struct ugni_put){
+		.addr = addr,
+		.flag_addr = addr,
+		.flag = word,
+		.remote_event = ep->remote_event,
+		.type = GNI_POST_FMA_PUT_W_SYNCFLAG,
+		.mode = GNI_CQMODE_REMOTE_EVENT,
+		.flagged = true,
+		.smsg = true,
+	};
+}
+
+static bool put_credits_quickly(const struct gni_ep *ep)
+{
+	const struct ugni_put p = quick_put(ep, 0, ep->smsg->rx.consumed);
+	struct ugni_window *w = ugni_window_ready(ep, &ep->smsg->window, &ep->smsg->remote, &p);
+
+	return w && ugni_window_put(ep->nic, w, &p);
+}
+
 /* A put of a word at @offset of the peer's mailbox, and of what precedes it. */
 static struct kgni_ioc_post smsg_put(const struct gni_ep *ep, u64 offset, u64 word)
 {
@@ -246,25 +273,27 @@ static struct kgni_ioc_post smsg_put(const struct gni_ep *ep, u64 offset, u64 wo
  * Tell the peer what was consumed. What the driver has no room for now, and what
  * fails too often on its way, is told again later.
  */
-static void put_credits(const struct gni_ep *ep)
+static void put_credits(struct gni_ep *ep)
 {
 	u32 tries = core_load(&ep->nic->max_retrans);
 	struct ugni_smsg *s = ep->smsg;
 	struct kgni_ioc_post arg;
 	gni_return_t rc;
 
-	arg = smsg_put(ep, 0, s->rx.consumed);
-	arg.flags |= KGNI_POST_REPORT;
-	do
-		rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
-	while (rc == GNI_RC_TRANSACTION_ERROR && tries--);
-	if (transient(rc) || rc == GNI_RC_TRANSACTION_ERROR)
-		return;
+	if (!put_credits_quickly(ep)) {
+		arg = smsg_put(ep, 0, s->rx.consumed);
+		arg.flags |= KGNI_POST_REPORT;
+		do
+			rc = ugni_post(ep->nic, &ep->smsg->window, &arg, NULL);
+		while (rc == GNI_RC_TRANSACTION_ERROR && tries--);
+		if (transient(rc) || rc == GNI_RC_TRANSACTION_ERROR)
+			return;
+	}
 	s->credit_due = false;
 	kgni_smsg_rx_returned(&s->rx, s->rx.consumed);
 }
 
-static void return_credits(const struct gni_ep *ep)
+static void return_credits(struct gni_ep *ep)
 {
 	if (ep->smsg->credit_due && !ugni_away(ep->nic))
 		put_credits(ep);
@@ -326,6 +355,45 @@ static void slot_event(const struct gni_ep *ep, struct kgni_ioc_post *arg, u32 m
 	arg->src_event = kgni_cqe_smsg(msg_id, tid, KGNI_CQE_SMSG);
 }
 
+/*
+ * Send by the window that is known: nothing is lost on its way, so no copy is kept.
+ * Return: false if it is not that simple; nothing was sent then.
+ */
+static bool send_quickly(struct gni_ep *ep, const struct smsg_out *m, u32 length,
+			 gni_return_t *rc)
+{
+	struct ugni_req req = { .smsg = true, .mode = GNI_CQMODE_GLOBAL_EVENT };
+	const u64 n = ep->smsg->tx.sent;
+	struct ugni_put p = quick_put(ep, kgni_smsg_slot(&ep->smsg->geom, n),
+				      kgni_smsg_word(n, length, m->tag));
+	struct ugni_window *w;
+	bool done;
+	u32 tid;
+
+	p.addr += KGNI_SMSG_PAYLOAD;
+	p.src[0] = m->header;
+	p.src[1] = m->data;
+	p.length[0] = m->header_length;
+	p.length[1] = m->data_length;
+	w = ugni_window_ready(ep, &ep->smsg->window, &ep->smsg->remote, &p);
+	if (!w)
+		return false;
+	*rc = GNI_RC_SUCCESS;
+	if (!ugni_cq_tells(ep->cq))
+		return ugni_window_put(ep->nic, w, &p);
+	*rc = ugni_cq_begin(ep->cq, ep, &req, &tid);
+	if (*rc != GNI_RC_SUCCESS) {
+		ugni_window_leave(w);
+		return true;
+	}
+	p.cq = ep->cq;
+	p.mode |= GNI_CQMODE_GLOBAL_EVENT;
+	p.src_event = kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_SMSG);
+	done = ugni_window_put(ep->nic, w, &p);
+	ugni_cq_posted(ep->cq, tid, true, done ? GNI_RC_SUCCESS : GNI_RC_NOT_DONE);
+	return done;
+}
+
 /* A send that nobody will hear the end of. */
 static gni_return_t send_silent(struct gni_ep *ep, const struct smsg_out *m, u32 length)
 {
@@ -333,7 +401,7 @@ static gni_return_t send_silent(struct gni_ep *ep, const struct smsg_out *m, u32
 	struct kgni_ioc_post arg;
 
 	arg = slot_put(ep, s->tx.sent, assemble(m, s->assembly), length, m->tag);
-	return ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	return ugni_post(ep->nic, &ep->smsg->window, &arg, NULL);
 }
 
 static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 length)
@@ -359,7 +427,7 @@ static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 l
 	arg = slot_put(ep, s->tx.sent, copy ? copy->payload : assemble(m, s->assembly), length,
 		       m->tag);
 	slot_event(ep, &arg, m->msg_id, tid);
-	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	rc = ugni_post(ep->nic, &ep->smsg->window, &arg, ep->cq);
 	ugni_cq_posted(ep->cq, tid, true, rc);
 	return rc;
 }
@@ -383,7 +451,9 @@ static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
 				"the credit word of the mailbox is damaged" :
 				"there are no credits: the peer has not consumed enough");
 	}
-	if (ugni_cq_tells(ep->cq))
+	if (send_quickly(ep, m, (u32)length, &rc))
+		;
+	else if (ugni_cq_tells(ep->cq))
 		rc = send_slot(ep, m, (u32)length);
 	else
 		rc = send_silent(ep, m, (u32)length);
@@ -453,7 +523,7 @@ UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
  * Return: GNI_RC_SUCCESS if it is; GNI_RC_NOT_DONE if not, as far as can be told;
  * GNI_RC_TRANSACTION_ERROR if the way to ask fails too; what the driver says.
  */
-static gni_return_t arrived(const struct gni_ep *ep, const struct smsg_copy *copy)
+static gni_return_t arrived(struct gni_ep *ep, const struct smsg_copy *copy)
 {
 	struct ugni_smsg *s = ep->smsg;
 	u64 *word = (u64 *)((char *)s->mbox + KGNI_SMSG_SCRATCH);
@@ -472,7 +542,7 @@ static gni_return_t arrived(const struct gni_ep *ep, const struct smsg_copy *cop
 	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) >= 0 && s->tx.acked > copy->n)
 		return GNI_RC_SUCCESS;
 	core_store(word, 0);
-	rc = ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	rc = ugni_post(ep->nic, &ep->smsg->window, &arg, NULL);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
 	return core_load(word) == kgni_smsg_word(copy->n, copy->length, copy->tag) ?
@@ -487,7 +557,7 @@ static gni_return_t put_again(struct gni_ep *ep, struct smsg_copy *copy, u32 tid
 	copy->late = true;
 	arg = slot_put(ep, copy->n, copy->payload, copy->length, copy->tag);
 	slot_event(ep, &arg, copy->msg_id, tid);
-	return ugni_nic_call(ep->nic, KGNI_IOC_POST, &arg);
+	return ugni_post(ep->nic, &ep->smsg->window, &arg, ep->cq);
 }
 
 static enum ugni_again send_again(struct gni_cq *cq, struct gni_ep *ep, struct smsg_copy *copy,
@@ -516,7 +586,7 @@ static enum ugni_again send_again(struct gni_cq *cq, struct gni_ep *ep, struct s
  * them. A receiver may take one for each event: announce them once more, by what
  * tells of credits.
  */
-static void announce_later(const struct gni_ep *ep, const struct smsg_copy *copy)
+static void announce_later(struct gni_ep *ep, const struct smsg_copy *copy)
 {
 	u64 n;
 

@@ -94,6 +94,21 @@ void ugni_sys_unmap(void *mem, u64 length)
 	munmap(mem, length);
 }
 
+/* Return: where it is mapped, or NULL. */
+void *ugni_sys_window(int fd, u64 offset, u64 length, bool write)
+{
+	void *mem = mmap(NULL, length, write ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED,
+			 fd, (off_t)offset);
+
+	return mem == MAP_FAILED ? NULL : mem;
+}
+
+/* Is memory there, of which whole pages are asked for, to be read? It is brought in. */
+bool ugni_sys_readable(u64 addr, u64 length)
+{
+	return !madvise((void *)(uintptr_t)addr, length, MADV_POPULATE_READ);
+}
+
 /* A line for whoever debugs the program; it is no harm if that fails. */
 void ugni_sys_print(const char *line, size_t length)
 {

@@ -29,6 +29,7 @@
 #endif
 
 #include <pthread.h>
+#include <sys/single_threaded.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -80,6 +81,38 @@ static inline gni_return_t ugni_end_call(const char *call, gni_return_t rc, bool
 		ugni_debug_print(call, rc, quiet);
 	return rc;
 }
+
+/*
+ * While a program has one thread, locks need not be taken, and counts need not be
+ * atomic. No call of the library begins with one thread and ends with more.
+ */
+static inline bool ugni_alone(void)
+{
+	return __builtin_expect(__libc_single_threaded, 1);
+}
+
+static inline void ugni_mutex_lock(pthread_mutex_t *lock)
+{
+	if (!ugni_alone())
+		pthread_mutex_lock(lock);
+}
+
+static inline void ugni_mutex_unlock(pthread_mutex_t *lock)
+{
+	if (!ugni_alone())
+		pthread_mutex_unlock(lock);
+}
+
+/* Add to what several threads may add to. Return: the sum. */
+#define ugni_add(p, n)		__extension__({				\
+	__typeof__(*(p)) sum_;						\
+									\
+	if (ugni_alone())						\
+		core_store(p, sum_ = *(p) + (n));			\
+	else								\
+		sum_ = __atomic_add_fetch(p, n, __ATOMIC_SEQ_CST);	\
+	sum_;								\
+})
 
 /* --- handle.c: arenas of objects ---------------------------------------- */
 
@@ -212,16 +245,16 @@ static inline void *ugni_lock(const struct ugni_arena *a, const void *handle)
 
 	if (!s)
 		return NULL;
-	pthread_mutex_lock(&s->lock);
+	ugni_mutex_lock(&s->lock);
 	if (ugni_live(a, s))
 		return s;
-	pthread_mutex_unlock(&s->lock);
+	ugni_mutex_unlock(&s->lock);
 	return NULL;
 }
 
 static inline void ugni_unlock(void *obj)
 {
-	pthread_mutex_unlock(&((struct ugni_slot *)obj)->lock);
+	ugni_mutex_unlock(&((struct ugni_slot *)obj)->lock);
 }
 
 /* --- req.c: requests, which tie events to what was posted ------------------ */
@@ -317,6 +350,8 @@ struct gni_cdm {
  * @modes: its GNI_CDM_MODE_* bits
  * @dlvr_mode: GNI_DLVMODE_* bits for short messages
  * @max_retrans: how often a short message may be sent again
+ * @windows: regions that are mapped here (window.c), NULL before the first post
+ * @local_window: the window to a local region that was used last
  * @stat: GNI_STAT_* counters, atomic
  */
 struct gni_nic {
@@ -330,6 +365,8 @@ struct gni_nic {
 	u32 modes;
 	u16 dlvr_mode;
 	u16 max_retrans;
+	struct ugni_windows *windows;
+	struct ugni_window *local_window;
 	u32 stat[GNI_NUM_STATS];
 };
 
@@ -339,6 +376,7 @@ struct gni_nic {
  * @nic: NIC handle it belongs to
  * @id: the driver's name for it
  * @entries: how many entries the program asked for
+ * @delay: how many events may wait before a sleeper is woken
  * @mode: GNI_CQ_* bits
  * @eps: endpoints that were created with it
  * @posting: posts that will be told here and are inside the driver; atomic
@@ -358,6 +396,7 @@ struct gni_cq {
 	struct gni_nic *nic;
 	u32 id;
 	u32 entries;
+	u32 delay;
 	gni_cq_mode_t mode;
 	u32 eps;
 	u32 posting;
@@ -430,6 +469,7 @@ struct gni_ce {
  * @local_event: value of source events
  * @remote_event: value of events at the peer
  * @outstanding: live requests: those on @cq, those on other queues; atomic
+ * @window: the window that a post used last; messages have one of their own
  */
 struct gni_ep {
 	struct ugni_slot slot;
@@ -449,6 +489,7 @@ struct gni_ep {
 	u32 local_event;
 	u32 remote_event;
 	u32 outstanding[2];
+	struct ugni_window *window;
 };
 
 static inline struct gni_nic *ugni_nic(gni_nic_handle_t hndl)
@@ -480,7 +521,7 @@ static inline bool ugni_away(const struct gni_nic *nic)
 
 static inline void ugni_count(struct gni_nic *nic, gni_statistic_t stat)
 {
-	__atomic_add_fetch(&nic->stat[stat], 1, __ATOMIC_RELAXED);
+	ugni_add(&nic->stat[stat], 1U);
 }
 
 /* cdm.c */
@@ -532,6 +573,62 @@ void ugni_err_release_all(const struct gni_nic *nic);
 gni_return_t ugni_ce_post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *d);
 void ugni_ce_destroy_all(const struct gni_nic *nic);
 
+/* window.c */
+struct ugni_window;
+bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct gni_cq *cq,
+		      struct ugni_window **hint);
+void ugni_windows_end(struct gni_nic *nic);
+
+#define UGNI_PUT_PIECE	4096U
+
+/**
+ * struct ugni_put - a put in pieces, done by a window or not at all
+ * @src: where they are
+ * @length: bytes of each, up to UGNI_PUT_PIECE
+ * @addr: address at the target
+ * @flag_addr: address there of the flag, with @flagged
+ * @flag: the flag
+ * @src_event: bits of source events
+ * @cq: queue for them, or NULL
+ * @remote_event: value of the event at the target
+ * @type: gni_post_type_t
+ * @mode: GNI_CQMODE_*
+ * @flagged: there is a flag
+ * @smsg: it is a message
+ */
+struct ugni_put {
+	const void *src[2];
+	u32 length[2];
+	u64 addr;
+	u64 flag_addr;
+	u64 flag;
+	u64 src_event;
+	struct gni_cq *cq;
+	u32 remote_event;
+	u16 type;
+	u16 mode;
+	bool flagged;
+	bool smsg;
+};
+
+struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
+				      const struct kgni_mem_handle *h, const struct ugni_put *p);
+void ugni_window_leave(struct ugni_window *w);
+bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ugni_put *p);
+void ugni_windows_drop(struct gni_nic *nic);
+void ugni_nic_recycle(void *obj);
+
+/* What comes after an access to a window sees a mark that was set before its end. */
+#if defined(__x86_64__) || defined(__i386__)
+#define ugni_window_fence()	__atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define ugni_window_fence()	core_mb()
+#endif
+
+/* post.c */
+gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
+		       const struct kgni_ioc_post *arg, struct gni_cq *cq);
+
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);
 enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry);
@@ -565,6 +662,8 @@ int ugni_sys_wait(int fd, unsigned long cmd, void *arg);
 void *ugni_sys_map(int fd, u64 offset, u64 length, int *error);
 void ugni_sys_vacate(void *mem, u64 length);
 void ugni_sys_unmap(void *mem, u64 length);
+void *ugni_sys_window(int fd, u64 offset, u64 length, bool write);
+bool ugni_sys_readable(u64 addr, u64 length);
 void ugni_sys_print(const char *line, size_t length);
 int ugni_sys_eventfd(void);
 void ugni_sys_eventfd_add(int fd);

@@ -66,6 +66,11 @@ static struct {
 	u32 chain;
 	void (*in_post)(const struct kgni_ioc_post *arg);
 	void (*in_wait)(void);
+	void *(*map)(u64 offset, u64 length);	/* of windows, with the next */
+	int (*window)(struct kgni_ioc_window_open *arg);
+	unsigned int window_closes;
+	unsigned int window_wakes;
+	struct kgni_ioc_window_wake woken;
 	int (*in_link)(const struct kgni_ioc_post *arg);	/* does its way fail */
 	struct fake_cq cq[FAKE_CQS];
 } fake = {
@@ -112,6 +117,19 @@ void ugni_sys_unmap(void *mem, u64 length)
 {
 	(void)mem;
 	(void)length;
+}
+
+void *ugni_sys_window(int fd, u64 offset, u64 length, bool write)
+{
+	(void)fd;
+	(void)write;
+	return fake.map ? fake.map(offset, length) : NULL;
+}
+
+bool ugni_sys_readable(u64 addr, u64 length)
+{
+	(void)length;
+	return addr >= 65536;
 }
 
 /* What UGNI_DEBUG printed last, and how many lines there were. */
@@ -394,6 +412,15 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 		return GNI_RC_SUCCESS;
 	case KGNI_IOC_POST:
 		return fake_post(arg);
+	case KGNI_IOC_WINDOW_OPEN:
+		return fake.window(arg);
+	case KGNI_IOC_WINDOW_CLOSE:
+		fake.window_closes++;
+		return GNI_RC_SUCCESS;
+	case KGNI_IOC_WINDOW_WAKE:
+		fake.window_wakes++;
+		fake.woken = *(struct kgni_ioc_window_wake *)arg;
+		return GNI_RC_SUCCESS;
 	case KGNI_IOC_POST_CHAIN:
 		return fake_post_chain(arg);
 	case KGNI_IOC_CQ_NOTIFY:
@@ -457,6 +484,8 @@ int ugni_sys_ioctl(int fd, unsigned long cmd, void *arg)
 {
 	int ret;
 
+	if (cmd == KGNI_IOC_WINDOW_OPEN && !fake.map)
+		return -ENOTTY;
 	__atomic_fetch_add(&fake.calls, 1, __ATOMIC_RELAXED);
 	if (cmd == KGNI_IOC_CQ_WAIT) {
 		__atomic_fetch_add(&fake.waits, 1, __ATOMIC_RELAXED);

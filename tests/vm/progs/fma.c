@@ -145,6 +145,7 @@ static void test_put_empty(void)
 static void test_put_source(void)
 {
 	char *buf = map_private(2 * PAGE), *heap = malloc(100), stack[] = "on the stack";
+	char *hidden = map_private(PAGE);
 	gni_post_descriptor_t d;
 	struct target t;
 
@@ -174,8 +175,8 @@ static void test_put_source(void)
 	is_rc(GNI_PostFma(t.ep, &d), GNI_RC_INVALID_PARAM);
 	desc_move(&d, (void *)0xffff888000000000, NULL, &t.r, 10, 1);
 	is_rc(GNI_PostFma(t.ep, &d), GNI_RC_INVALID_PARAM, "memory of the kernel");
-	must(!mprotect(buf, PAGE, PROT_NONE));
-	desc_move(&d, buf, NULL, &t.r, 10, 1);
+	must(!mprotect(hidden, PAGE, PROT_NONE));
+	desc_move(&d, hidden, NULL, &t.r, 10, 1);
 	is_rc(GNI_PostFma(t.ep, &d), GNI_RC_INVALID_PARAM);
 	ok(all_bytes(t.mem, t.len, 0));
 	is_empty(t.n.tx);

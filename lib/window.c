@@ -1,0 +1,1012 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * Windows: regions of peers, and the rings of the queues behind them, that the
+ * driver maps into this process (kernel/window.c). What goes by FMA is then done
+ * here, without a system call.
+ *
+ * It is done here only where all is as it should be. Whatever is not, the driver
+ * is asked to do, and tells what is wrong. So is a put or a get whose window ended
+ * meanwhile: it may be done twice. The same can't be said of an atomic operation,
+ * which fails then.
+ *
+ * What a window needs costs more than a post, so the first post to a region goes by
+ * the driver. Windows are kept until there are too many; who was not used goes first.
+ *
+ * Threads look at windows without a lock, once they have pinned them. A slot is
+ * another's only after nobody has it pinned, and mappings that a thread may still look
+ * at are replaced, not taken away.
+ */
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#include "ugni.h"
+#include "core/rules.h"
+#include <gni/netlink.h>
+
+#define SLOTS		3968
+#define HASH_BITS	10
+#define HASH(x)		((u32)((x) * 0x9e3779b97f4a7c15ULL >> (64 - HASH_BITS)))
+/* Bytes of all windows together. */
+#define BYTES_MAX	(1ULL << 38)
+/* So many posts to a region that is not to be mapped, then the driver is asked again. */
+#define REFUSED_POSTS	4096
+/* Pages that puts read from and that are known to be there. */
+#define PAGES_SEEN	512
+#define PAGE_BITS	12
+
+_Static_assert(SLOTS <= KGNI_WINDOWS_MAX, "as many as the driver allows");
+
+enum slot_state {
+	SLOT_FREE,
+	SLOT_SEEN,	/* a post went there */
+	SLOT_OPEN,
+};
+
+/**
+ * struct ugni_window - a region of a peer
+ * @handle: its handle
+ * @pe: whose it is
+ * @state: enum slot_state
+ * @users: who has it pinned; atomic
+ * @used: since the hand of the clock came by
+ * @next: next slot of the same hash, UGNI_NONE for the last
+ * @wait: SLOT_SEEN: posts until it is opened
+ * @rights: KGNI_WINDOW_*
+ * @delay: events that may wait in the ring before a sleeper is woken
+ * @index: the driver's name for it
+ * @base: address of its first byte at the peer
+ * @length: bytes
+ * @data: where these are, or NULL
+ * @live: 0 once it leads nowhere
+ * @flags: of all windows: KGNI_DRIVER_ONLY
+ * @ring: the ring, or @ring.ring is NULL
+ * @ring_length: bytes of its mapping
+ */
+struct ugni_window {
+	struct kgni_mem_handle handle;
+	u32 pe;
+	u32 state;
+	u32 users;
+	bool used;
+	u32 next;
+	u32 wait;
+	u32 rights;
+	u32 delay;
+	u32 index;
+	u64 base;
+	u64 length;
+	char *data;
+	const u8 *live;
+	const u32 *flags;
+	struct kgni_ring_view ring;
+	u64 ring_length;
+};
+
+/**
+ * struct ugni_windows - the windows of a NIC handle
+ * @lock: guards what follows, but for @state and the counts
+ * @state: what the driver says of them
+ * @counted: what was done through them
+ * @max: how many there may be
+ * @off: there are to be none
+ * @hand: where the clock goes on
+ * @bytes: of all of them
+ * @hash: first slot, and UGNI_NONE for none
+ * @slot: the windows
+ */
+struct ugni_windows {
+	pthread_mutex_t lock;
+	const struct kgni_window_state *state;
+	u64 *counted;
+	u32 max;
+	bool off;
+	u32 hand;
+	u64 bytes;
+	u32 hash[1 << HASH_BITS];
+	struct ugni_window slot[SLOTS];
+};
+
+/* Before there are windows. */
+static const struct kgni_window_state no_state;
+
+/* --- where puts read from ------------------------------------------------------- */
+
+static u64 pages_seen[PAGES_SEEN];
+
+/*
+ * Could the program read there? A page that was there once is taken to be there
+ * still, as it would be by hardware.
+ */
+static bool readable(u64 addr, u64 length)
+{
+	u64 last = (addr + length - 1) >> PAGE_BITS;
+	u64 page = addr >> PAGE_BITS;
+
+	if (!page || addr + length - 1 < addr)
+		return false;
+	for (; page <= last; page++) {
+		u64 *seen = &pages_seen[page % PAGES_SEEN];
+
+		if (core_load(seen) == page)
+			continue;
+		if (!ugni_sys_readable(page << PAGE_BITS, 1 << PAGE_BITS))
+			return false;
+		core_store(seen, page);
+	}
+	return true;
+}
+
+/* --- finding windows -------------------------------------------------------------- */
+
+static u32 window_hash(const struct kgni_mem_handle *h, u32 pe)
+{
+	return HASH(h->qword1 ^ (h->qword2 << 1) ^ ((u64)pe << 40));
+}
+
+static bool window_is(const struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
+{
+	return core_load(&w->handle.qword1) == h->qword1 &&
+	       core_load(&w->handle.qword2) == h->qword2 && core_load(&w->pe) == pe;
+}
+
+static bool window_covers(const struct ugni_window *w, u64 addr, u64 length)
+{
+	return addr - w->base < w->length && length <= w->length - (addr - w->base);
+}
+
+static void *window_at(const struct ugni_window *w, u64 addr)
+{
+	return w->data + (addr - w->base);
+}
+
+/* Does it lead to its region? After an access: did that go there? */
+static bool window_live(const struct ugni_window *w)
+{
+	ugni_window_fence();
+	return core_load(w->live);
+}
+
+static void unpin(struct ugni_window *w)
+{
+	ugni_add(&w->users, -1U);
+}
+
+/* Return: true if it still is what it was found as, and stays so until unpin(). */
+static bool pin(struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
+{
+	ugni_add(&w->users, 1U);
+	/* Pairs with the barrier of slot_try_free(). */
+	if (core_load_acquire(&w->state) == SLOT_OPEN && window_is(w, pe, h))
+		return true;
+	unpin(w);
+	return false;
+}
+
+/* --- slots; the lock is held ------------------------------------------------------- */
+
+static void slot_unlink(struct ugni_windows *ws, const struct ugni_window *w)
+{
+	u32 *at = &ws->hash[window_hash(&w->handle, w->pe)];
+	u32 i = (u32)(w - ws->slot);
+
+	while (*at != i)
+		at = &ws->slot[*at].next;
+	*at = w->next;
+}
+
+static void window_unmap(struct gni_nic *nic, struct ugni_window *w)
+{
+	struct kgni_ioc_window_close arg = { .index = w->index };
+
+	if (w->data)
+		ugni_sys_unmap(w->data, w->length);
+	if (w->ring.ring)
+		ugni_sys_unmap(w->ring.ring, w->ring_length);
+	ugni_nic_call(nic, KGNI_IOC_WINDOW_CLOSE, &arg);
+	nic->windows->bytes -= w->length;
+	w->data = NULL;
+	w->ring.ring = NULL;
+}
+
+/* Return: false if a thread has it pinned. */
+static bool slot_try_free(struct gni_nic *nic, struct ugni_window *w)
+{
+	u32 was = w->state;
+
+	core_store(&w->state, SLOT_FREE);
+	core_mb();					/* see pin() */
+	if (core_load(&w->users)) {
+		core_store_release(&w->state, was);
+		return false;
+	}
+	slot_unlink(nic->windows, w);
+	if (was == SLOT_OPEN)
+		window_unmap(nic, w);
+	return true;
+}
+
+/* Go round until one is found that was not used for a round. */
+static struct ugni_window *slot_evict(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w;
+	u32 i;
+
+	for (i = 0; i < 2 * ws->max; i++) {
+		w = &ws->slot[ws->hand];
+		ws->hand = (ws->hand + 1) % ws->max;
+		if (w->state == SLOT_FREE)
+			return w;
+		if (w->used)
+			core_store(&w->used, false);
+		else if (slot_try_free(nic, w))
+			return w;
+	}
+	return NULL;
+}
+
+static struct ugni_window *slot_new(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *h)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w = slot_evict(nic);
+	u32 *head = &ws->hash[window_hash(h, pe)];
+
+	if (!w)
+		return NULL;
+	core_store(&w->handle.qword1, h->qword1);
+	core_store(&w->handle.qword2, h->qword2);
+	core_store(&w->pe, pe);
+	w->wait = 1;
+	w->used = true;
+	w->base = 0;
+	w->length = 0;
+	w->rights = 0;
+	w->next = *head;
+	*head = (u32)(w - ws->slot);
+	core_store_release(&w->state, SLOT_SEEN);
+	return w;
+}
+
+/* Map what the driver opened. Return: false if there is no place for it. */
+static bool window_map(struct gni_nic *nic, struct ugni_window *w,
+		       const struct kgni_ioc_window_open *arg)
+{
+	bool write = arg->rights & KGNI_WINDOW_WRITE;
+
+	w->index = arg->index;
+	w->rights = arg->rights;
+	w->delay = arg->delay;
+	w->base = arg->addr;
+	w->length = arg->length;
+	w->live = &nic->windows->state->live[arg->index];
+	w->flags = &nic->windows->state->flags;
+	w->data = NULL;
+	w->ring.ring = NULL;
+	nic->windows->bytes += w->length;
+	if (w->length) {
+		w->data = ugni_sys_window(nic->fd, arg->data_offset, w->length, write);
+		if (!w->data)
+			return false;
+	}
+	if (arg->ring_length) {
+		void *ring = ugni_sys_window(nic->fd, arg->ring_offset, arg->ring_length, true);
+
+		/* Without it what has remote events is for the driver. */
+		w->ring_length = arg->ring_length;
+		if (ring)
+			kgni_ring_view_init(&w->ring, ring, arg->slots);
+	}
+	return true;
+}
+
+/* The pages that all windows need. */
+static bool windows_pages(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = nic->windows;
+	void *state, *counted;
+
+	if (ws->state != &no_state)
+		return true;
+	state = ugni_sys_window(nic->fd, KGNI_MMAP_STATE, KGNI_MMAP_PAGE, false);
+	if (!state)
+		return false;
+	counted = ugni_sys_window(nic->fd, KGNI_MMAP_STATS, KGNI_MMAP_PAGE, true);
+	if (!counted) {
+		ugni_sys_unmap(state, KGNI_MMAP_PAGE);
+		return false;
+	}
+	ws->counted = counted;
+	core_store_release(&ws->state, state);
+	return true;
+}
+
+/* Return: true if the slot, of SLOT_SEEN, has become a window. */
+static bool window_open(struct gni_nic *nic, struct ugni_window *w, u64 addr, u32 flags)
+{
+	struct kgni_ioc_window_open arg = {
+		.remote_pe = w->pe,
+		.flags = flags,
+		.remote = w->handle,
+		.addr = addr,
+	};
+	struct kgni_ioc_window_close close = { 0 };
+
+	w->wait = REFUSED_POSTS;
+	if (ugni_sys_ioctl(nic->fd, KGNI_IOC_WINDOW_OPEN, &arg) != GNI_RC_SUCCESS)
+		return false;
+	if (!windows_pages(nic)) {
+		close.index = arg.index;
+		ugni_nic_call(nic, KGNI_IOC_WINDOW_CLOSE, &close);
+		nic->windows->off = true;
+		return false;
+	}
+	if (!window_map(nic, w, &arg)) {
+		window_unmap(nic, w);
+		return false;
+	}
+	core_store_release(&w->state, SLOT_OPEN);
+	return true;
+}
+
+/* Give windows up until there is room for another of some bytes. */
+static void make_room(struct gni_nic *nic, const struct ugni_window *but)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w;
+	u32 i;
+
+	for (i = 0; i < 2 * ws->max && ws->bytes > BYTES_MAX; i++) {
+		w = &ws->slot[ws->hand];
+		ws->hand = (ws->hand + 1) % ws->max;
+		if (w == but || w->state == SLOT_FREE)
+			continue;
+		if (w->used)
+			core_store(&w->used, false);
+		else
+			slot_try_free(nic, w);
+	}
+}
+
+/**
+ * struct want - which window
+ * @pe: whose region
+ * @handle: its handle
+ * @addr: first byte
+ * @length: bytes
+ * @queue: only the ring is wanted
+ */
+struct want {
+	u32 pe;
+	const struct kgni_mem_handle *handle;
+	u64 addr;
+	u64 length;
+	bool queue;
+};
+
+static bool serves(const struct ugni_window *w, const struct want *want)
+{
+	if (want->queue)
+		return w->rights & KGNI_WINDOW_EVENTS;
+	return window_covers(w, want->addr, want->length);
+}
+
+/*
+ * Find it among those of its hash, or open it. Return: the window, open, or NULL if it
+ * is for the driver.
+ */
+static struct ugni_window *window_find(struct gni_nic *nic, const struct want *want)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w, *seen = NULL;
+	u32 i;
+
+	for (i = ws->hash[window_hash(want->handle, want->pe)]; i != UGNI_NONE; i = w->next) {
+		w = &ws->slot[i];
+		if (!window_is(w, want->pe, want->handle))
+			continue;
+		if (w->state == SLOT_SEEN)
+			seen = w;
+		else if (serves(w, want))
+			return w;
+		else if (window_covers(w, want->addr, 1))
+			return NULL;	/* it ends in another one */
+	}
+	if (!seen) {
+		slot_new(nic, want->pe, want->handle);
+		return NULL;
+	}
+	core_store(&seen->used, true);
+	if (seen->wait && --seen->wait)
+		return NULL;
+	if (!window_open(nic, seen, want->addr, want->queue ? KGNI_WINDOW_QUEUE : 0))
+		return NULL;
+	make_room(nic, seen);
+	return serves(seen, want) ? seen : NULL;
+}
+
+/* The same, under the lock; and one that has ended is given up. */
+static struct ugni_window *window_search(struct gni_nic *nic, const struct want *want)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w;
+
+	ugni_mutex_lock(&ws->lock);
+	w = ws->off ? NULL : window_find(nic, want);
+	if (w && !window_live(w)) {
+		slot_try_free(nic, w);
+		w = NULL;
+	}
+	if (w && !pin(w, want->pe, want->handle))
+		w = NULL;
+	ugni_mutex_unlock(&ws->lock);
+	return w;
+}
+
+/* Return: the window, pinned and alive a moment ago, or NULL. @hint: where to look first. */
+static struct ugni_window *window_get(struct gni_nic *nic, const struct want *want,
+				      struct ugni_window **hint)
+{
+	struct ugni_window *w = core_load(hint);
+
+	if (w && pin(w, want->pe, want->handle)) {
+		if (serves(w, want) && window_live(w)) {
+			core_store(&w->used, true);
+			return w;
+		}
+		unpin(w);
+	}
+	w = window_search(nic, want);
+	core_store(hint, w);
+	return w;
+}
+
+/* --- carrying out -------------------------------------------------------------------- */
+
+/**
+ * struct op - a post, and what it is done with
+ * @nic: NIC handle
+ * @a: the post
+ * @rule: of its type
+ * @amo: the command, for an AMO
+ * @remote: window to the target, pinned
+ * @local: window to the local region, pinned, or NULL
+ * @status: what came of it
+ */
+struct op {
+	struct gni_nic *nic;
+	const struct kgni_ioc_post *a;
+	const struct kgni_post_rule *rule;
+	struct kgni_amo amo;
+	struct ugni_window *remote;
+	struct ugni_window *local;
+	enum kgni_cqe_status status;
+};
+
+/* Words that programs poll are never torn. */
+static void copy(void *dst, const void *src, u64 n)
+{
+	uintptr_t align = (uintptr_t)dst | (uintptr_t)src;
+
+	if (n == 8 && !(align & 7))
+		core_store((u64 *)dst, core_load((const u64 *)src));
+	else if (n == 4 && !(align & 3))
+		core_store((u32 *)dst, core_load((const u32 *)src));
+	else
+		memmove(dst, src, n);
+}
+
+static void do_put(const struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+
+	if (a->length)
+		copy(window_at(o->remote, a->remote_addr),
+		     (const void *)(uintptr_t)a->local_addr, a->length);
+	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG)
+		core_store_release((u64 *)window_at(o->remote, a->sync_addr), a->sync_value);
+}
+
+static void do_get(const struct op *o)
+{
+	copy(window_at(o->local, o->a->local_addr), window_at(o->remote, o->a->remote_addr),
+	     o->a->length);
+}
+
+static void do_amo(const struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+	u64 done, old;
+
+	for (done = 0; done < a->length; done += o->amo.size) {
+		old = kgni_amo_exec(&o->amo, window_at(o->remote, a->remote_addr + done),
+				    a->operand[0], a->operand[1]);
+		if (o->local)
+			copy(window_at(o->local, a->local_addr + done), &old, o->amo.size);
+	}
+}
+
+/* Return: false if it has to be done by the driver, once more. */
+static bool carry_out(struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+
+	if (a->type == KGNI_POST_CQWRITE)
+		return true;
+	if (o->rule->amo)
+		do_amo(o);
+	else if (o->local)
+		do_get(o);
+	else
+		do_put(o);
+	if (o->rule->flag)
+		core_store_release((u32 *)window_at(o->local, a->local_addr + a->length),
+				   (u32)a->sync_value);
+	if (window_live(o->remote) && (!o->local || window_live(o->local)))
+		return true;
+	o->status = KGNI_ST_ABORTED;
+	return o->rule->amo;
+}
+
+/**
+ * struct ugni_event - an event for the target's queue, and of what it tells
+ * @data: its value
+ * @type: gni_post_type_t
+ * @smsg: it is a message's
+ * @addr: address at the target
+ * @length: bytes
+ */
+struct ugni_event {
+	u64 data;
+	u32 type;
+	bool smsg;
+	u64 addr;
+	u64 length;
+};
+
+/* --- events ---------------------------------------------------------------------------- */
+
+/* Is somebody to be told of an entry more? The push's barrier pairs with that of arming. */
+static bool must_wake(const struct kgni_ring_view *ring, u32 delay)
+{
+	if (!core_load(&ring->ring->armed) && !core_load(&ring->ring->notify))
+		return false;
+	return !kgni_ring_masked(ring) && kgni_ring_count(ring) > delay;
+}
+
+/* Tell the driver, which tells others. @a: what failed, if something did */
+static void window_tell(struct gni_nic *nic, const struct ugni_window *w,
+			enum kgni_cqe_status status, const struct ugni_event *e)
+{
+	struct kgni_ioc_window_wake arg = { .index = w->index };
+
+	if (status != KGNI_ST_OK) {
+		arg.status = status;
+		arg.type = e->type;
+		arg.remote_addr = e->addr;
+		arg.length = e->length;
+	}
+	ugni_nic_call(nic, KGNI_IOC_WINDOW_WAKE, &arg);
+}
+
+/* Return: what became of a transaction of which this is all that was left to do. */
+static enum kgni_cqe_status event_remote(struct gni_nic *nic, const struct ugni_window *w,
+					 const struct ugni_event *e)
+{
+	const u64 entry = kgni_cqe_remote(e->data, e->type, e->smsg ? KGNI_CQE_SMSG :
+								      KGNI_CQE_POST);
+	enum kgni_cqe_status status = KGNI_ST_OK;
+	bool in;
+
+	if (!w->ring.ring)
+		return status;
+	in = kgni_ring_push(&w->ring, entry);
+	/* A message is there, with its event or without, and will be found. */
+	if (!in && !e->smsg)
+		status = KGNI_ST_REM_OVERRUN;
+	if (!in || must_wake(&w->ring, w->delay))
+		window_tell(nic, w, status, e);
+	return status;
+}
+
+static void event_source(struct gni_nic *nic, struct gni_cq *cq, u16 mode, u64 src_event,
+			 enum kgni_cqe_status status)
+{
+	const u64 e = kgni_cqe_done(src_event, KGNI_CQE_FMA, status);
+	struct kgni_ioc_cq_wake arg = { .id = cq->id };
+
+	/* In a message's entry the bit belongs to the transaction id. */
+	if (mode & KGNI_CQMODE_LOCAL)
+		kgni_ring_push(&cq->ring, kgni_cqe_type(e) == KGNI_CQE_POST ? e | KGNI_CQE_LOCAL :
+									      e);
+	if (mode & KGNI_CQMODE_GLOBAL)
+		kgni_ring_push(&cq->ring, e);
+	if (must_wake(&cq->ring, cq->delay))
+		ugni_nic_call(nic, KGNI_IOC_CQ_WAKE, &arg);
+}
+
+/* Errors the driver has counted. */
+static void count(const struct gni_nic *nic, u32 type, u64 length, bool smsg)
+{
+	static const u8 stat[KGNI_POST_TYPES] = {
+		[KGNI_POST_FMA_PUT] = KGNI_STAT_FMA_PUT,
+		[KGNI_POST_FMA_PUT_W_SYNCFLAG] = KGNI_STAT_FMA_PUT,
+		[KGNI_POST_FMA_GET] = KGNI_STAT_FMA_GET,
+		[KGNI_POST_FMA_GET_W_FLAG] = KGNI_STAT_FMA_GET,
+		[KGNI_POST_AMO] = KGNI_STAT_AMO,
+		[KGNI_POST_AMO_W_FLAG] = KGNI_STAT_AMO,
+		[KGNI_POST_CQWRITE] = KGNI_STAT_CQWRITE,
+	};
+	u64 *counted = nic->windows->counted;
+	u32 which = stat[type];
+
+	ugni_add(&counted[which], 1ULL);
+	if (which == KGNI_STAT_FMA_PUT || which == KGNI_STAT_FMA_GET)
+		ugni_add(&counted[which + 1], length);
+	if (smsg)
+		ugni_add(&counted[KGNI_STAT_SMSG], 1ULL);
+}
+
+/* All that follows a transaction. */
+static void finish(struct op *o, struct gni_cq *cq)
+{
+	const struct kgni_ioc_post *a = o->a;
+	const struct ugni_event e = {
+		.data = a->type == KGNI_POST_CQWRITE ? a->cqwrite_value : a->remote_event,
+		.type = a->type,
+		.smsg = a->flags & KGNI_POST_SMSG,
+		.addr = a->remote_addr,
+		.length = a->length,
+	};
+
+	if (o->status != KGNI_ST_OK)
+		window_tell(o->nic, o->remote, o->status, &e);
+	else if (a->cq_mode & KGNI_CQMODE_REMOTE || a->type == KGNI_POST_CQWRITE)
+		o->status = event_remote(o->nic, o->remote, &e);
+	if (cq)
+		event_source(o->nic, cq, a->cq_mode, a->src_event, o->status);
+	if (o->status == KGNI_ST_OK)
+		count(o->nic, a->type, a->length, e.smsg);
+}
+
+/* --- the windows of a NIC handle ---------------------------------------------------------- */
+
+/* UGNI_WINDOWS in the environment: how many at most, 0 for none. */
+static u32 windows_max(void)
+{
+	const char *text = secure_getenv("UGNI_WINDOWS");
+	unsigned long max;
+	char *end;
+
+	if (!text || !*text)
+		return SLOTS;
+	max = strtoul(text, &end, 10);
+	return *end || max > SLOTS ? SLOTS : (u32)max;
+}
+
+static struct ugni_windows *windows_new(void)
+{
+	struct ugni_windows *ws = mmap(NULL, sizeof(*ws), PROT_READ | PROT_WRITE,
+				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	u32 i;
+
+	if (ws == MAP_FAILED)
+		return NULL;
+	pthread_mutex_init(&ws->lock, NULL);
+	ws->max = windows_max();
+	ws->off = !ws->max;
+	ws->state = &no_state;
+	for (i = 0; i < 1 << HASH_BITS; i++)
+		ws->hash[i] = UGNI_NONE;
+	return ws;
+}
+
+/* Return: NULL without memory. */
+static struct ugni_windows *windows_of(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = core_load_acquire(&nic->windows);
+	struct ugni_windows *none = NULL;
+
+	if (ws)
+		return ws;
+	ws = windows_new();
+	if (!ws || __atomic_compare_exchange_n(&nic->windows, &none, ws, false,
+					       __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		return ws;
+	munmap(ws, sizeof(*ws));
+	return none;
+}
+
+/* Do something with every mapping. */
+static void windows_each(struct ugni_windows *ws, void (*fn)(void *mem, u64 length))
+{
+	u32 i;
+
+	for (i = 0; i < ws->max; i++) {
+		struct ugni_window *w = &ws->slot[i];
+
+		if (w->state != SLOT_OPEN)
+			continue;
+		if (w->data)
+			fn(w->data, w->length);
+		if (w->ring.ring)
+			fn(w->ring.ring, w->ring_length);
+	}
+	if (ws->state != &no_state) {
+		fn((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
+		fn(ws->counted, KGNI_MMAP_PAGE);
+	}
+}
+
+/**
+ * ugni_windows_end - the NIC handle goes
+ * @nic: NIC handle, whose file is still open
+ *
+ * Threads that are surprised by it find memory, with nothing in it.
+ */
+void ugni_windows_end(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = core_load_acquire(&nic->windows);
+
+	if (!ws)
+		return;
+	ugni_mutex_lock(&ws->lock);
+	ws->off = true;
+	if (!ugni_away(nic))
+		windows_each(ws, ugni_sys_vacate);
+	ugni_mutex_unlock(&ws->lock);
+}
+
+/* Its slot is used again: nobody looks there any more. */
+void ugni_nic_recycle(void *obj)
+{
+	struct gni_nic *nic = obj;
+
+	if (nic->windows) {
+		windows_each(nic->windows, ugni_sys_unmap);
+		munmap(nic->windows, sizeof(*nic->windows));
+	}
+	nic->windows = NULL;
+}
+
+/* At a checkpoint nothing stays mapped; what comes after it begins anew. */
+void ugni_windows_drop(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = core_load_acquire(&nic->windows);
+	u32 i;
+
+	if (!ws)
+		return;
+	ugni_mutex_lock(&ws->lock);
+	for (i = 0; i < ws->max; i++)
+		if (ws->slot[i].state != SLOT_FREE)
+			slot_try_free(nic, &ws->slot[i]);
+	if (ws->state != &no_state) {
+		ugni_sys_unmap((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
+		ugni_sys_unmap(ws->counted, KGNI_MMAP_PAGE);
+		core_store(&ws->state, &no_state);
+		ws->counted = NULL;
+	}
+	ugni_mutex_unlock(&ws->lock);
+}
+
+/* --- posts ------------------------------------------------------------------------------ */
+
+/* Does it keep all rules? If not, the driver says so. */
+static bool keeps_rules(struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+	const struct kgni_post_args args = {
+		.type = a->type,
+		.cq_mode = a->cq_mode,
+		.dlvr_mode = a->dlvr_mode,
+		.local_addr = a->local_addr,
+		.remote_addr = a->remote_addr,
+		.length = a->length,
+		.sync_addr = a->sync_addr,
+		.amo_cmd = a->amo_cmd,
+	};
+
+	o->rule = kgni_post_rule(a->type);
+	return o->rule && !o->rule->bte && kgni_post_check(&args, &o->amo) == KGNI_RULE_OK;
+}
+
+static bool needs_local(const struct op *o)
+{
+	return o->rule->local || (o->rule->amo && o->amo.fetch);
+}
+
+/* Is the window all that the post needs of its target? */
+static bool remote_fits(const struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+	const struct ugni_window *w = o->remote;
+	bool event = a->cq_mode & KGNI_CQMODE_REMOTE && w->rights & KGNI_WINDOW_EVENTS;
+
+	if ((event || a->type == KGNI_POST_CQWRITE) && !w->ring.ring &&
+	    !(w->rights & KGNI_WINDOW_SINK))
+		return false;
+	if (o->rule->remote_write && !(w->rights & KGNI_WINDOW_WRITE))
+		return false;
+	return a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG || window_covers(w, a->sync_addr, 8);
+}
+
+static bool get_remote(struct op *o, struct ugni_window **hint)
+{
+	const struct kgni_ioc_post *a = o->a;
+	const bool flag = !a->length && a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG;
+	const struct want want = {
+		.pe = a->remote_pe,
+		.handle = &a->remote,
+		.addr = flag ? a->sync_addr : a->remote_addr,
+		.length = flag ? 8 : a->length,
+		.queue = a->type == KGNI_POST_CQWRITE,
+	};
+
+	o->remote = window_get(o->nic, &want, hint);
+	if (!o->remote)
+		return false;
+	if (remote_fits(o))
+		return true;
+	unpin(o->remote);
+	return false;
+}
+
+static bool get_local(struct op *o)
+{
+	const struct kgni_ioc_post *a = o->a;
+	const struct want want = {
+		.pe = o->nic->pe,
+		.handle = &a->local,
+		.addr = a->local_addr,
+		.length = a->length + (o->rule->flag ? KGNI_FLAG_SIZE : 0),
+	};
+
+	o->local = NULL;
+	if (!needs_local(o))
+		return o->rule->amo || a->type == KGNI_POST_CQWRITE || !a->length ||
+		       readable(a->local_addr, a->length);
+	o->local = window_get(o->nic, &want, &o->nic->local_window);
+	if (!o->local || o->local->rights & KGNI_WINDOW_WRITE)
+		return o->local;
+	unpin(o->local);
+	return false;
+}
+
+/**
+ * ugni_window_post - carry a post out through windows
+ * @nic: NIC handle
+ * @a: the post
+ * @cq: queue for its source events, or NULL
+ * @hint: where its target's window is kept
+ *
+ * Return: true if it was carried out, with all of its events; false if it is for the
+ * driver.
+ */
+bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct gni_cq *cq,
+		      struct ugni_window **hint)
+{
+	struct op o = { .nic = nic, .a = a, .status = KGNI_ST_OK };
+	struct ugni_windows *ws = windows_of(nic);
+	bool done = false;
+
+	if (!ws || ugni_away(nic) || core_load(&core_load(&ws->state)->flags) || !keeps_rules(&o))
+		return false;
+	if (!get_remote(&o, hint))
+		return false;
+	if (get_local(&o)) {
+		done = carry_out(&o);
+		if (o.local)
+			unpin(o.local);
+	}
+	if (done)
+		finish(&o, cq);
+	unpin(o.remote);
+	return done;
+}
+
+/* --- puts that are in order, by the window that was used last --------------------- */
+
+static bool page_seen(u64 addr)
+{
+	const u64 page = addr >> PAGE_BITS;
+
+	/* Nothing is on page 0. */
+	return core_load(&pages_seen[page % PAGES_SEEN]) == page && page;
+}
+
+/* Can a piece of the source be read? It lies in two pages at most. */
+static bool piece_fits(const void *src, u32 length)
+{
+	const u64 addr = (u64)(uintptr_t)src;
+
+	if (!length)
+		return true;
+	if (length > UGNI_PUT_PIECE)
+		return false;
+	return (page_seen(addr) && page_seen(addr + length - 1)) || readable(addr, length);
+}
+
+static bool put_fits(const struct gni_nic *nic, const struct ugni_window *w,
+		     const struct ugni_put *p)
+{
+	if (ugni_away(nic) || core_load(w->flags) || !core_load(w->live) ||
+	    !(w->rights & KGNI_WINDOW_WRITE) ||
+	    !window_covers(w, p->addr, p->length[0] + p->length[1]))
+		return false;
+	if (p->mode & KGNI_CQMODE_REMOTE && w->rights & KGNI_WINDOW_EVENTS && !w->ring.ring)
+		return false;
+	if (p->flagged && !window_covers(w, p->flag_addr, sizeof(u64)))
+		return false;
+	return piece_fits(p->src[0], p->length[0]) && piece_fits(p->src[1], p->length[1]);
+}
+
+/**
+ * ugni_window_ready - can a put be done by the window that was used last
+ * @ep: endpoint, bound
+ * @hint: where that is kept
+ * @h: handle of the target
+ * @p: the put
+ *
+ * Return: the window, for ugni_window_put() or ugni_window_leave(); NULL if not.
+ */
+struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
+				      const struct kgni_mem_handle *h, const struct ugni_put *p)
+{
+	struct ugni_window *w = core_load(hint);
+
+	if (!w || !pin(w, ep->remote_pe, h))
+		return NULL;
+	if (put_fits(ep->nic, w, p))
+		return w;
+	unpin(w);
+	return NULL;
+}
+
+void ugni_window_leave(struct ugni_window *w)
+{
+	unpin(w);
+}
+
+/**
+ * ugni_window_put - do a put
+ * @nic: NIC handle
+ * @w: the window, which is left
+ * @p: the put
+ *
+ * Return: true if it was done, with its events; false if the driver has to do it once more.
+ */
+bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ugni_put *p)
+{
+	const u64 length = p->length[0] + p->length[1];
+	enum kgni_cqe_status status = KGNI_ST_OK;
+	char *to = window_at(w, p->addr);
+
+	if (p->length[0])
+		copy(to, p->src[0], p->length[0]);
+	if (p->length[1])
+		copy(to + p->length[0], p->src[1], p->length[1]);
+	if (p->flagged)
+		core_store_release((u64 *)window_at(w, p->flag_addr), p->flag);
+	if (!window_live(w)) {
+		unpin(w);
+		return false;
+	}
+	core_store(&w->used, true);
+	if (p->mode & KGNI_CQMODE_REMOTE) {
+		const struct ugni_event e = {
+			.data = p->remote_event,
+			.type = p->type,
+			.smsg = p->smsg,
+			.addr = p->addr,
+			.length = length,
+		};
+
+		status = event_remote(nic, w, &e);
+	}
+	if (p->cq)
+		event_source(nic, p->cq, p->mode, p->src_event, status);
+	if (status == KGNI_ST_OK)
+		count(nic, p->type, length, p->smsg);
+	unpin(w);
+	return true;
+}

@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Posts through windows: which go there, what they do, and when the driver is asked.
+ * The windows are of this process: what they lead to is where the address says.
+ */
+#include "fake_driver.h"
+#include <gni/netlink.h>
+
+#define REGION	8192
+#define PLACES	8
+
+static u64 memory[PLACES][REGION / 8] __attribute__((aligned(4096)));
+static u64 local[REGION / 8] __attribute__((aligned(4096)));
+static struct kgni_window_state state_page __attribute__((aligned(4096)));
+static u64 counted[512] __attribute__((aligned(4096)));
+
+/* What the driver would do. */
+static struct {
+	unsigned int opens;
+	int answer;		/* if not 0, of opening */
+	bool no_map;
+	u32 rights;
+	u32 queue;		/* behind each region */
+	u64 small;		/* bytes of a window, if not 0 */
+	struct kgni_window_state *state;
+	u64 base[64];
+	u64 length[64];
+} drv;
+
+static int open_window(struct kgni_ioc_window_open *a)
+{
+	u64 base = a->remote.qword2, offset = a->addr - base;
+	struct fake_cq *cq = fake_cq(drv.queue);
+	u32 index = drv.opens++ % 64;
+
+	if (drv.answer)
+		return drv.answer;
+	a->addr = base;
+	a->length = REGION;
+	if (drv.small) {
+		a->addr += offset / drv.small * drv.small;
+		a->length = drv.small;
+	}
+	if (a->flags & KGNI_WINDOW_QUEUE)
+		a->length = 0;
+	drv.base[index] = a->addr;
+	drv.length[index] = a->length;
+	a->index = index;
+	a->rights = drv.rights | (cq ? KGNI_WINDOW_EVENTS : 0);
+	a->data_offset = KGNI_MMAP_WINDOWS + index;
+	a->ring_offset = KGNI_MMAP_WINDOWS + 1000;
+	a->ring_length = cq ? 4096 : 0;
+	a->slots = cq ? cq->slots : 0;
+	a->delay = 0;
+	drv.state->live[index] = 1;
+	return GNI_RC_SUCCESS;
+}
+
+static void *map(u64 offset, u64 length)
+{
+	(void)length;
+	if (offset == KGNI_MMAP_STATE)
+		return drv.state;
+	if (offset == KGNI_MMAP_STATS)
+		return counted;
+	if (drv.no_map)
+		return NULL;
+	if (offset == KGNI_MMAP_WINDOWS + 1000)
+		return fake_cq(drv.queue)->mem;
+	return (void *)(uintptr_t)drv.base[offset - KGNI_MMAP_WINDOWS];
+}
+
+struct scene {
+	struct fake_side s;
+	gni_cq_handle_t target;
+	gni_mem_handle_t mh;
+	gni_mem_handle_t lmh;
+};
+
+static void scene(struct scene *c)
+{
+	fake_side(&c->s, GNI_CDM_MODE_DUAL_EVENTS, 64);
+	memset(&drv, 0, sizeof(drv));
+	drv.state = &state_page;
+	memset(memory, 0, sizeof(memory));
+	memset(counted, 0, sizeof(counted));
+	memset(&state_page, 0, sizeof(state_page));
+	fake.window = open_window;
+	fake.map = map;
+	fake.window_closes = 0;
+	fake.window_wakes = 0;
+	ok(GNI_CqCreate(c->s.nic, 8, 0, GNI_CQ_BLOCKING, NULL, NULL, &c->target));
+	drv.queue = c->target->id;
+	drv.rights = KGNI_WINDOW_WRITE;
+	ok(GNI_MemRegister(c->s.nic, (u64)(uintptr_t)memory[0], REGION, c->target, 0, -1, &c->mh));
+	ok(GNI_MemRegister(c->s.nic, (u64)(uintptr_t)local, REGION, NULL, 0, -1, &c->lmh));
+}
+
+static void scene_end(struct scene *c)
+{
+	fake_side_end(&c->s);
+	fake.map = NULL;
+}
+
+static gni_post_descriptor_t descriptor(const struct scene *c, gni_post_type_t type)
+{
+	return (gni_post_descriptor_t){
+		.type = type, .cq_mode = GNI_CQMODE_GLOBAL_EVENT, .length = 8,
+		.local_addr = (u64)(uintptr_t)local, .remote_addr = (u64)(uintptr_t)memory[0],
+		.local_mem_hndl = c->lmh, .remote_mem_hndl = c->mh, .amo_cmd = GNI_FMA_ATOMIC_FADD,
+		.first_operand = 5, .sync_flag_addr = (u64)(uintptr_t)&memory[0][9],
+		.sync_flag_value = 77, .cqwrite_value = 0x123,
+	};
+}
+
+/* Post and complete. Return: how often the driver was called for it. */
+static unsigned int post_one(struct scene *c, gni_post_descriptor_t *d, gni_return_t want)
+{
+	unsigned int before = fake.calls;
+	gni_post_descriptor_t *done;
+	gni_cq_entry_t e;
+
+	if (d->type == GNI_POST_CQWRITE)
+		ok(GNI_PostCqWrite(c->s.ep, d));
+	else
+		ok(GNI_PostFma(c->s.ep, d));
+	assert_int_equal(GNI_CqGetEvent(c->s.cq, &e), want);
+	assert_int_equal(GNI_GetCompleted(c->s.cq, e, &done), want);
+	assert_ptr_equal(done, d);
+	return fake.calls - before;
+}
+
+static void warm(struct scene *c, gni_post_type_t type)
+{
+	gni_post_descriptor_t d = descriptor(c, type);
+	int i;
+
+	for (i = 0; i < 3; i++)
+		post_one(c, &d, GNI_RC_SUCCESS);
+}
+
+static void test_second_post_opens(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	assert_int_equal(drv.opens, 0);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	assert_int_equal(drv.opens, 1);
+	local[0] = 0x1122334455667788;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	assert_int_equal(memory[0][0], local[0]);
+	assert_int_equal(counted[KGNI_STAT_FMA_PUT], 2);
+	assert_int_equal(counted[KGNI_STAT_FMA_PUT_BYTES], 16);
+	/* Sizes, and pages that were not seen before. */
+	d.length = REGION;
+	memset(local, 0x3c, REGION);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	assert_memory_equal(memory[0], local, REGION);
+	d.length = 5;
+	d.remote_addr += REGION - 5;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.length = 6;		/* beyond */
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	scene_end(&c);
+}
+
+static void test_kinds(void **unused)
+{
+	const gni_post_type_t kinds[] = {
+		GNI_POST_FMA_PUT_W_SYNCFLAG, GNI_POST_FMA_GET, GNI_POST_FMA_GET_W_FLAG,
+		GNI_POST_AMO, GNI_POST_AMO_W_FLAG, GNI_POST_CQWRITE,
+	};
+	gni_post_descriptor_t d;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	warm(&c, GNI_POST_FMA_GET);
+	for (i = 0; i < ARRAY_SIZE(kinds); i++) {
+		local[0] = 1000;
+		local[1] = 0;
+		memory[0][0] = 42;
+		d = descriptor(&c, kinds[i]);
+		assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+		switch (kinds[i]) {
+		case GNI_POST_FMA_PUT_W_SYNCFLAG:
+			assert_int_equal(memory[0][0], 1000);
+			assert_int_equal(memory[0][9], 77);
+			break;
+		case GNI_POST_FMA_GET_W_FLAG:
+			assert_int_equal((u32)local[1], 77);
+			/* fallthrough */
+		case GNI_POST_FMA_GET:
+			assert_int_equal(local[0], 42);
+			break;
+		case GNI_POST_AMO_W_FLAG:
+			assert_int_equal((u32)local[1], 77);
+			/* fallthrough */
+		case GNI_POST_AMO:
+			assert_int_equal(local[0], 42);
+			assert_int_equal(memory[0][0], 47);
+			break;
+		default:
+			break;
+		}
+	}
+	assert_int_equal(counted[KGNI_STAT_AMO], 2);
+	assert_int_equal(counted[KGNI_STAT_CQWRITE], 1);
+	scene_end(&c);
+}
+
+static void test_events(void **unused)
+{
+	gni_post_descriptor_t d;
+	gni_cq_entry_t e;
+	struct scene c;
+	int i;
+
+	(void)unused;
+	scene(&c);
+	ok(GNI_EpSetEventData(c.s.ep, 0x111, 0x222));
+	warm(&c, GNI_POST_FMA_PUT);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	d.cq_mode |= GNI_CQMODE_REMOTE_EVENT;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	ok(GNI_CqGetEvent(c.target, &e));
+	assert_int_equal(GNI_CQ_GET_REM_INST_ID(e), 0x222);
+	/* A sleeper is told of. */
+	kgni_ring_arm(&c.target->ring);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	assert_int_equal(fake.window_wakes, 1);
+	assert_int_equal(fake.woken.status, 0);
+	c.target->ring.ring->armed = 0;
+	/* Both events, the local one first. */
+	d.cq_mode = GNI_CQMODE_DUAL_EVENTS;
+	ok(GNI_PostFma(c.s.ep, &d));
+	ok(GNI_CqGetEvent(c.s.cq, &e));
+	assert_int_equal(GNI_CQ_GET_INST_ID(e), 0x111);
+	assert_true(e & KGNI_CQE_LOCAL);
+	ok(GNI_CqGetEvent(c.s.cq, &e));
+	assert_false(e & KGNI_CQE_LOCAL);
+	/* No room: told to both. */
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	d.cq_mode |= GNI_CQMODE_REMOTE_EVENT;
+	for (i = 1; i < 8; i++)
+		post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_TRANSACTION_ERROR), 1);
+	assert_int_equal(fake.woken.status, KGNI_ST_REM_OVERRUN);
+	assert_int_equal(fake.woken.type, GNI_POST_FMA_PUT);
+	assert_int_equal(fake.woken.remote_addr, d.remote_addr);
+	assert_int_equal(GNI_CqGetEvent(c.target, &e), GNI_RC_ERROR_RESOURCE);
+	scene_end(&c);
+}
+
+/* The mark is cleared: the driver does it, and the window is opened anew. */
+static void test_ended(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	state_page.live[0] = 0;
+	assert_true(post_one(&c, &d, GNI_RC_SUCCESS) > 0);
+	assert_int_equal(fake.window_closes, 1);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(drv.opens, 2);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	scene_end(&c);
+}
+
+/* The mark lies where the post writes, so the window ends with the post itself. */
+static void test_ended_meanwhile(void **unused)
+{
+	struct kgni_window_state *page = (void *)memory[PLACES - 1];
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	drv.state = page;
+	c.mh.qword2 = (u64)(uintptr_t)page;
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	d.remote_addr = (u64)(uintptr_t)page + 4096;
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.remote_addr = (u64)(uintptr_t)page->live;
+	local[0] = 0;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	assert_int_equal(fake.last.src_cq, c.s.cq->id);
+	assert_int_equal(fake.last.remote_addr, d.remote_addr);
+	/* An atomic operation may have been done or not. */
+	d.remote_addr += 4096;
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.type = GNI_POST_AMO;
+	d.amo_cmd = GNI_FMA_ATOMIC_AND;
+	d.remote_addr = (u64)(uintptr_t)page->live;
+	d.first_operand = 0;
+	fake.woken.status = 0;
+	assert_int_equal(post_one(&c, &d, GNI_RC_TRANSACTION_ERROR), 1);
+	assert_int_equal(fake.woken.status, KGNI_ST_ABORTED);
+	scene_end(&c);
+}
+
+static void test_refused(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+	int i;
+
+	(void)unused;
+	scene(&c);
+	drv.answer = GNI_RC_PERMISSION_ERROR;
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	for (i = 0; i < 4000; i++)
+		assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1 + (i == 1));
+	assert_int_equal(drv.opens, 1);
+	drv.answer = 0;
+	for (i = 0; i < 200; i++)
+		post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	scene_end(&c);
+}
+
+static void test_left_to_the_driver(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	warm(&c, GNI_POST_FMA_GET);
+	/* A bad source; a mistake; one who looks. */
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	d.local_addr = 0x10;
+	fake.post_answer = GNI_RC_INVALID_PARAM;
+	assert_int_equal(GNI_PostFma(c.s.ep, &d), GNI_RC_INVALID_PARAM);
+	d = descriptor(&c, GNI_POST_FMA_GET);
+	d.remote_addr++;
+	fake.post_answer = GNI_RC_ALIGNMENT_ERROR;
+	assert_int_equal(GNI_PostFma(c.s.ep, &d), GNI_RC_ALIGNMENT_ERROR);
+	fake.post_answer = 0;
+	state_page.flags = KGNI_DRIVER_ONLY;
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	state_page.flags = 0;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	scene_end(&c);
+	/* A region that may not be written. */
+	scene(&c);
+	drv.rights = 0;
+	warm(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(drv.opens, 1);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	scene_end(&c);
+}
+
+/* As many as there may be; the others' turns come. */
+static void test_few(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+	u32 i, k;
+
+	(void)unused;
+	setenv("UGNI_WINDOWS", "3", 1);
+	scene(&c);
+	for (k = 0; k < 2000; k++) {
+		i = k / 5 % PLACES;
+		d = descriptor(&c, GNI_POST_FMA_PUT);
+		d.remote_addr = (u64)(uintptr_t)memory[i];
+		d.remote_mem_hndl.qword2 = d.remote_addr;
+		local[0] = k;
+		post_one(&c, &d, GNI_RC_SUCCESS);
+		assert_int_equal(memory[i][0], k);
+	}
+	assert_true(drv.opens > PLACES);
+	assert_in_range(drv.opens - fake.window_closes, 1, 3);
+	scene_end(&c);
+	setenv("UGNI_WINDOWS", "0", 1);
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(drv.opens, 0);
+	scene_end(&c);
+	unsetenv("UGNI_WINDOWS");
+}
+
+static void test_small(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	drv.small = 4096;
+	warm(&c, GNI_POST_FMA_PUT);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	d.remote_addr += 4092;		/* in two of them */
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	assert_int_equal(drv.opens, 1);
+	d.remote_addr += 4;
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(drv.opens, 2);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	scene_end(&c);
+}
+
+static void test_checkpoint(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	ok(GNI_CdmCheckpoint(c.s.cdm));
+	assert_int_equal(fake.window_closes, 1);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(GNI_PostFma(c.s.ep, &d), GNI_RC_INVALID_PARAM);
+	ok(GNI_CdmResume(c.s.cdm));
+	warm(&c, GNI_POST_FMA_PUT);
+	assert_int_equal(drv.opens, 2);
+	scene_end(&c);
+}
+
+static void test_messages(void **unused)
+{
+	gni_smsg_attr_t a = {
+		.msg_type = GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT, .mbox_maxcredit = 4,
+		.msg_maxsize = 64,
+	};
+	unsigned int before = 0;
+	gni_cq_entry_t e;
+	struct scene c;
+	u64 word[2];
+	void *msg;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	a.msg_buffer = memory[0];
+	a.buff_size = REGION;
+	a.mem_hndl = c.mh;
+	ok(GNI_SmsgInit(c.s.ep, &a, &a));
+	for (i = 0; i < 500; i++) {
+		if (i == 20)
+			before = fake.calls;
+		word[0] = i;
+		word[1] = ~0ULL - i;
+		if (i & 1)
+			ok(GNI_SmsgSend(c.s.ep, word, 8, &word[1], 8, i));
+		else
+			ok(GNI_SmsgSend(c.s.ep, word, 16, NULL, 0, i));
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+		assert_int_equal(GNI_CQ_GET_MSG_ID(e), i);
+		ok(GNI_SmsgGetNext(c.s.ep, &msg));
+		assert_memory_equal(msg, word, 16);
+		ok(GNI_SmsgRelease(c.s.ep));
+		while (GNI_CqGetEvent(c.target, &e) == GNI_RC_SUCCESS)
+			;
+	}
+	assert_int_equal(fake.calls, before);
+	scene_end(&c);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_second_post_opens),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_events),
+		cmocka_unit_test(test_ended),
+		cmocka_unit_test(test_ended_meanwhile),
+		cmocka_unit_test(test_refused),
+		cmocka_unit_test(test_left_to_the_driver),
+		cmocka_unit_test(test_few),
+		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_checkpoint),
+		cmocka_unit_test(test_messages),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
