@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # gni_perf: what it can measure runs, with all bytes right; its numbers add up; its
 # formats can be read; what makes no sense is refused. Nothing here depends on time.
+# long
 # timeout: 240
 . "${0%/*}/lib.sh"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Shared message queues, in ordinary shared memory and in huge pages.
+# long
 # timeout: 400
 . "${0%/*}/lib.sh"
 
