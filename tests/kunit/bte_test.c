@@ -348,8 +348,7 @@ static void starts_in_batches(struct kunit *test)
 	struct hold *h = hold(test);
 	struct pair *p = pair(test, GNI_CDM_MODE_BTE_SINGLE_CHANNEL, 4);
 	struct kgni_bte *bte = &p->f->nic->bte;
-	bool more[4];
-	unsigned int i;
+	unsigned int inflight[4], i;
 
 	post(p, BIG, KGNI_RDMA_FENCE);
 	for (i = 0; i < n; i++)
@@ -357,13 +356,16 @@ static void starts_in_batches(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, pending(p), n);
 	spin_lock_bh(&bte->lock);
 	bte->fenced = false;
-	for (i = 0; i < ARRAY_SIZE(more); i++)
-		more[i] = kgni_bte_start_some(p->f->nic);
+	for (i = 0; i < ARRAY_SIZE(inflight); i++) {
+		kgni_bte_start_some(p->f->nic);
+		inflight[i] = bte->inflight;
+	}
 	spin_unlock_bh(&bte->lock);
-	KUNIT_EXPECT_TRUE(test, more[0] && more[1]);
-	KUNIT_EXPECT_FALSE(test, more[2] || more[3]);
+	KUNIT_EXPECT_EQ(test, inflight[0], 1 + KGNI_BTE_BATCH);
+	KUNIT_EXPECT_EQ(test, inflight[1], 1 + 2 * KGNI_BTE_BATCH);
+	KUNIT_EXPECT_EQ(test, inflight[2], 1 + n);
+	KUNIT_EXPECT_EQ(test, inflight[3], 1 + n);
 	KUNIT_EXPECT_EQ(test, queued(p, 0), 1 + n);
-	KUNIT_EXPECT_EQ(test, bte->inflight, 1 + n);
 	let_go(h);
 	settle(p);
 	for (i = 0; i <= n; i++)
