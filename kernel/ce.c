@@ -776,6 +776,7 @@ static long kgni_ce_fail(struct kgni_domain *d, struct kgni_ce_post *p, u64 id,
 
 	if (!red)
 		return GNI_RC_ERROR_RESOURCE;
+	p->part.child = 0;	/* it may have said anything */
 	if (status == KGNI_ST_NO_CE)
 		kgni_count_refusal(p->xfer.nic->dev, KGNI_REFUSED_CHANNEL);
 	kgni_ce_add(red, &p->part);

@@ -238,6 +238,23 @@ static void not_my_child(struct kunit *test)
 	expect_idle(test, &s);
 }
 
+/* No channel has so many children. */
+static void no_such_child(struct kunit *test)
+{
+	static const u32 children[] = { KGNI_CE_CHILDREN, 64, U32_MAX };
+	struct side s = side_of(test, kgt_device(test, KGT_PE), 1);
+	struct kgni_ce_edge edge = leaf_edge(&s, 0);
+	u32 a = channel(test, &s);
+	unsigned int i;
+
+	KUNIT_ASSERT_EQ(test, place(test, &s, a, &edge, 1, NULL), GNI_RC_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(children); i++) {
+		KUNIT_EXPECT_EQ(test, give(&s, &s, a, children[i], i, ONE), GNI_RC_SUCCESS);
+		expect_event(test, &s, i, KGNI_ST_NO_CE);
+	}
+	expect_idle(test, &s);
+}
+
 /* --- members that are not there ------------------------------------------------------ */
 
 static void check_late(struct side *s, unsigned long now)
@@ -419,6 +436,7 @@ static struct kunit_case cases[] = {
 	KUNIT_CASE(depth),
 	KUNIT_CASE(circle),
 	KUNIT_CASE(not_my_child),
+	KUNIT_CASE(no_such_child),
 	KUNIT_CASE(late_leaf),
 	KUNIT_CASE(late_channel),
 	KUNIT_CASE(closed_by_name),
