@@ -725,11 +725,9 @@ static long kgni_ce_post_prepare(struct kgni_ce_post *p, struct kgni_nic *nic,
 
 	kgni_ce_post_fill(p, nic, arg);
 	if (arg->src_cq) {
-		p->xfer.src_cq = kgni_cq_find(nic, arg->src_cq);
-		if (!p->xfer.src_cq) {
-			kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+		p->xfer.src_cq = kgni_cq_named(nic, arg->src_cq);
+		if (!p->xfer.src_cq)
 			return GNI_RC_INVALID_PARAM;
-		}
 	}
 	rc = kgni_ce_post_local(nic, &p->xfer);
 	if (rc)
@@ -1006,11 +1004,9 @@ static long kgni_ce_configure_locked(struct kgni_nic *nic,
 	if (!ce || !kgni_ce_ends_of(ce, arg, edges, new))
 		return GNI_RC_INVALID_PARAM;
 	if (arg->cq) {
-		new->cq = kgni_cq_find(nic, arg->cq);
-		if (!new->cq) {
-			kgni_count_refusal(nic->dev, KGNI_REFUSED_QUEUE);
+		new->cq = kgni_cq_named(nic, arg->cq);
+		if (!new->cq)
 			return GNI_RC_INVALID_PARAM;
-		}
 	}
 	kgni_ce_set(d, ce, new);
 	/* Channels below may have waited for it. */
