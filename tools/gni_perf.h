@@ -308,6 +308,7 @@ int poll_fault(struct proc *p);
 int call_fault(struct proc *p, const char *call, gni_return_t rc);
 int post_done(struct proc *p, gni_post_descriptor_t *d);
 bool run_last(const struct phase *ph, uint64_t i, uint64_t now);
+uint64_t sample_lap(struct sample *s, uint64_t before);
 int bind_endpoint(struct proc *p, gni_ep_handle_t ep, const struct side *to);
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size);
 void pattern_fill(char *buf, uint64_t size, uint64_t seed);

@@ -142,7 +142,7 @@ static int msg_send_nth(struct proc *p, struct phase *ph, uint64_t i)
 
 static int smsg_ping(struct proc *p, struct phase *ph)
 {
-	uint64_t i, now, before = ph->sample->start;
+	uint64_t i, before = ph->sample->start;
 	bool last = false;
 
 	for (i = 0; !last; i++) {
@@ -151,10 +151,7 @@ static int smsg_ping(struct proc *p, struct phase *ph)
 			atomic_store(&p->me->limit, i + 1);
 		if (msg_send_nth(p, ph, i) || msg_receive(p, ph, i) || drain(p, p->tx))
 			return p->fault.status;
-		now = clock_ticks();
-		hist_add(&ph->sample->hist, now - before);
-		before = now;
-		ph->sample->ops++;
+		before = sample_lap(ph->sample, before);
 	}
 	ph->sample->end = before;
 	return ST_OK;
@@ -265,17 +262,14 @@ static int dgram_exchange(struct proc *p, struct phase *ph, uint64_t i)
 /* Both sides do the same; the initiator says when it is the last time. */
 static int dgram_run(struct proc *p, struct phase *ph)
 {
-	uint64_t i, now, before = ph->sample->start;
+	uint64_t i, before = ph->sample->start;
 
 	for (i = 0; i < limit_of(p->initiator ? p->me : p->peer); i++) {
 		if (p->initiator && run_last(ph, i, before))
 			atomic_store(&p->me->limit, i + 1);
 		if (dgram_exchange(p, ph, i))
 			return p->fault.status;
-		now = clock_ticks();
-		hist_add(&ph->sample->hist, now - before);
-		before = now;
-		ph->sample->ops++;
+		before = sample_lap(ph->sample, before);
 	}
 	ph->sample->end = before;
 	return ST_OK;
@@ -365,7 +359,7 @@ static int barrier(struct proc *p, uint64_t i)
 /* The first process says, before it comes to a barrier, whether it is the last. */
 static int barrier_run(struct proc *p, struct phase *ph)
 {
-	uint64_t i, now, before = ph->sample->start;
+	uint64_t i, before = ph->sample->start;
 	struct side *first = &p->shared->side[0];
 
 	for (i = 0; i < limit_of(first); i++) {
@@ -373,10 +367,7 @@ static int barrier_run(struct proc *p, struct phase *ph)
 			atomic_store(&first->limit, i + 1);
 		if (barrier(p, i))
 			return p->fault.status;
-		now = clock_ticks();
-		hist_add(&ph->sample->hist, now - before);
-		before = now;
-		ph->sample->ops++;
+		before = sample_lap(ph->sample, before);
 	}
 	ph->sample->end = before;
 	return ST_OK;

@@ -97,17 +97,14 @@ static int post_and_take(struct proc *p, gni_post_descriptor_t *d, uint64_t i)
 static int run_there(struct proc *p, struct phase *ph)
 {
 	gni_post_descriptor_t d = describe(p, ph->size);
-	uint64_t i, now, before = ph->sample->start;
+	uint64_t i, before = ph->sample->start;
 	bool last = !p->initiator;
 
 	for (i = 0; !last; i++) {
 		last = run_last(ph, i, before);
 		if (post_and_take(p, &d, i))
 			return p->fault.status;
-		now = clock_ticks();
-		hist_add(&ph->sample->hist, now - before);
-		before = now;
-		ph->sample->ops++;
+		before = sample_lap(ph->sample, before);
 	}
 	ph->sample->end = before;
 	return ST_OK;
@@ -200,7 +197,7 @@ static int settle(struct proc *p)
 
 static int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 {
-	uint64_t i, now, before = ph->sample->start;
+	uint64_t i, before = ph->sample->start;
 	bool last = false;
 
 	for (i = 0; !last; i++) {
@@ -209,10 +206,7 @@ static int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 			atomic_store(&p->me->limit, i + 1);
 		if (send_nth(p, ph, d, i) || wait_arrival(p, ph, i) || settle(p))
 			return p->fault.status;
-		now = clock_ticks();
-		hist_add(&ph->sample->hist, now - before);
-		before = now;
-		ph->sample->ops++;
+		before = sample_lap(ph->sample, before);
 	}
 	ph->sample->end = before;
 	return ST_OK;

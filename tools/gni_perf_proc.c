@@ -272,6 +272,16 @@ bool run_last(const struct phase *ph, uint64_t i, uint64_t now)
 	return ph->n ? i + 1 >= ph->n : now - ph->sample->start >= ph->ticks;
 }
 
+/* An operation that began at @before is over. Return: when that was, ticks. */
+uint64_t sample_lap(struct sample *s, uint64_t before)
+{
+	uint64_t now = clock_ticks();
+
+	hist_add(&s->hist, now - before);
+	s->ops++;
+	return now;
+}
+
 static int run_phase(struct proc *p, struct phase *ph)
 {
 	memset(ph->sample, 0, sizeof(*ph->sample));
