@@ -42,10 +42,25 @@ static struct gni_msgq *conn_begin(gni_msgq_handle_t msgq_hndl, gni_return_t bus
 	return NULL;
 }
 
-static void conn_end(struct gni_msgq *q)
+typedef gni_return_t conn_fn(struct gni_msgq *q, u32 pe, gni_msgq_ep_attr_t *attrs);
+
+/* Do something to the connection to a node, with everybody else excluded. */
+static gni_return_t on_conn(gni_msgq_handle_t msgq_hndl, conn_fn *fn, u32 pe,
+			    gni_msgq_ep_attr_t *attrs, gni_return_t busy)
 {
-	ugni_region_unlock(q->region);
-	ugni_unlock(q);
+	struct gni_msgq *q;
+	gni_return_t rc;
+	int state;
+
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
+	q = conn_begin(msgq_hndl, busy, &rc);
+	if (q) {
+		rc = fn(q, pe, attrs);
+		ugni_region_unlock(q->region);
+		ugni_unlock(q);
+	}
+	pthread_setcancelstate(state, NULL);
+	return rc;
 }
 
 /* --- beginning one ------------------------------------------------------------------ */
@@ -96,19 +111,11 @@ static gni_return_t get_attrs(struct gni_msgq *q, u32 pe, gni_msgq_ep_attr_t *at
 UGNI_PUBLIC gni_return_t GNI_MsgqGetConnAttrs(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr,
 					      gni_msgq_ep_attr_t *attrs, uint32_t *attrs_size)
 {
-	struct gni_msgq *q;
 	gni_return_t rc;
-	int state;
 
 	if (!attrs)
 		return ugni_end(ugni_null(attrs));
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	q = conn_begin(msgq_hndl, GNI_RC_PERMISSION_ERROR, &rc);
-	if (q) {
-		rc = get_attrs(q, pe_addr, attrs);
-		conn_end(q);
-	}
-	pthread_setcancelstate(state, NULL);
+	rc = on_conn(msgq_hndl, get_attrs, pe_addr, attrs, GNI_RC_PERMISSION_ERROR);
 	if (rc == GNI_RC_SUCCESS && attrs_size)
 		*attrs_size = (u32)(offsetof(gni_msgq_ep_attr_t, insts) +
 				    attrs->num_insts * sizeof(attrs->insts[0]));
@@ -147,7 +154,7 @@ static bool read_node(const struct gni_msgq *q, u32 pe, const gni_msgq_ep_attr_t
 	return true;
 }
 
-static gni_return_t do_connect(struct gni_msgq *q, u32 pe, const gni_msgq_ep_attr_t *attrs)
+static gni_return_t do_connect(struct gni_msgq *q, u32 pe, gni_msgq_ep_attr_t *attrs)
 {
 	struct kgni_msgq_peer peers[KGNI_MSGQ_INSTS_MAX];
 	u32 at = 0, c;
@@ -173,20 +180,9 @@ static gni_return_t do_connect(struct gni_msgq *q, u32 pe, const gni_msgq_ep_att
 UGNI_PUBLIC gni_return_t GNI_MsgqConnect(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr,
 					 gni_msgq_ep_attr_t *attrs)
 {
-	struct gni_msgq *q;
-	gni_return_t rc;
-	int state;
-
 	if (!attrs)
 		return ugni_end(ugni_null(attrs));
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	q = conn_begin(msgq_hndl, GNI_RC_PERMISSION_ERROR, &rc);
-	if (q) {
-		rc = do_connect(q, pe_addr, attrs);
-		conn_end(q);
-	}
-	pthread_setcancelstate(state, NULL);
-	return ugni_end(rc);
+	return ugni_end(on_conn(msgq_hndl, do_connect, pe_addr, attrs, GNI_RC_PERMISSION_ERROR));
 }
 
 /* --- ending one --------------------------------------------------------------------------- */
@@ -231,10 +227,11 @@ static bool conn_free(struct gni_msgq *q, u32 c)
 	return done;
 }
 
-static gni_return_t conn_release(struct gni_msgq *q, u32 pe)
+static gni_return_t conn_release(struct gni_msgq *q, u32 pe, gni_msgq_ep_attr_t *attrs)
 {
 	u32 c = kgni_msgq_lookup(&q->view, pe);
 
+	(void)attrs;
 	if (c == q->view.shape.conns)
 		return ugni_bad(GNI_RC_NO_MATCH, "there is no connection to the node %u", pe);
 	if (owes_events(q, pe))
@@ -246,16 +243,5 @@ static gni_return_t conn_release(struct gni_msgq *q, u32 pe)
 
 UGNI_PUBLIC gni_return_t GNI_MsgqConnRelease(gni_msgq_handle_t msgq_hndl, uint32_t pe_addr)
 {
-	struct gni_msgq *q;
-	gni_return_t rc;
-	int state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &state);
-	q = conn_begin(msgq_hndl, GNI_RC_NOT_DONE, &rc);
-	if (q) {
-		rc = conn_release(q, pe_addr);
-		conn_end(q);
-	}
-	pthread_setcancelstate(state, NULL);
-	return ugni_end(rc);
+	return ugni_end(on_conn(msgq_hndl, conn_release, pe_addr, NULL, GNI_RC_NOT_DONE));
 }
