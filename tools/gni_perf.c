@@ -50,7 +50,7 @@ static const struct amo amos[] = {
 	{ }
 };
 
-static const struct op * const all_ops[] = { post_ops, msg_ops, reg_ops };
+static const struct op * const all_ops[] = { post_ops, msg_ops, reg_ops, barrier_ops };
 static const enum measure all_measures[] = { LAT, BW, RATE, OVERLAP };
 
 static int usage_fault(struct fault *f, const char *option, const char *arg, const char *hint)
@@ -213,7 +213,8 @@ static const char usage_text[] =
 "usage: gni_perf [OPTION]... OPERATION[,...] MEASURE[,...]\n"
 "Measures GNI operations between pairs of processes on this machine.\n"
 "\n"
-"Operations: put get amo cqwrite rdma-put rdma-get smsg dgram reg dereg barrier\n"
+"Operations: put get amo cqwrite rdma-put rdma-get smsg msgq dgram reg dereg\n"
+"            barrier smsg-barrier\n"
 "Measures:   lat bw rate overlap, as far as they make sense\n"
 "\n"
 "  -s, --size LIST       bytes: 8, 4K,64K, 8:1M for 8, 16, 32 ... (8; bw 1M)\n"

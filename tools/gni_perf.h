@@ -6,7 +6,9 @@
  *	gni_perf_clock.c	a clock and histograms
  *	gni_perf_proc.c		processes: start, meet, measure size by size, end
  *	gni_perf_post.c		posts
- *	gni_perf_msg.c		short messages, datagrams, barriers
+ *	gni_perf_msg.c		short messages, datagrams
+ *	gni_perf_msgq.c		shared message queues
+ *	gni_perf_barrier.c	barriers
  *	gni_perf_reg.c		registrations
  *	gni_perf_out.c		tables, CSV, JSON
  *	gni_perf_plot.c		SVG
@@ -26,6 +28,7 @@
 #define PERF_REGIONS	4000
 #define PERF_ENDPOINTS	4096
 #define PERF_ROUNDS	7	/* of a barrier of 2 * PERF_PAIRS processes */
+#define PERF_CHANNELS	4	/* of the collective engine, on a NIC */
 
 /* --- clock and histograms --------------------------------------------------- */
 
@@ -142,6 +145,10 @@ struct phase;
  * @begin: before each phase
  * @run: a phase, by both sides
  * @verify: after each phase
+ * @send: of messages: one by this endpoint
+ * @receive: of messages: number @i of a phase, and see that it is the one
+ * @barrier: of barriers: number @i
+ * @end: undo @setup and @connect
  */
 struct op {
 	const char *name;
@@ -157,10 +164,13 @@ struct op {
 	int (*begin)(struct proc *p, struct phase *ph);
 	int (*run)(struct proc *p, struct phase *ph);
 	int (*verify)(struct proc *p, struct phase *ph);
+	int (*send)(struct proc *p, gni_ep_handle_t ep, void *data, uint64_t size);
+	int (*receive)(struct proc *p, struct phase *ph, uint64_t i);
+	int (*barrier)(struct proc *p, uint64_t i);
 	void (*end)(struct proc *p);
 };
 
-extern const struct op post_ops[], msg_ops[], reg_ops[];
+extern const struct op post_ops[], msg_ops[], reg_ops[], barrier_ops[];
 
 /* --- what processes share ---------------------------------------------------- */
 
@@ -194,6 +204,9 @@ struct sample {
  * @mbox_addr: region of mailboxes
  * @mbox: its handle
  * @data: registrations of the data region, used in turn
+ * @node: message queue of the first process of a node: what the other node is told
+ * @channel: barrier: numbers of the first process's channels
+ * @come: barriers that it has come to
  * @fault: what went wrong
  * @limit: of an initiator: how many operations there are, once that is known
  * @apart: from what the next process writes
@@ -205,7 +218,10 @@ struct side {
 	uint64_t mbox_addr;
 	gni_mem_handle_t mbox;
 	gni_mem_handle_t data[PERF_REGIONS];
+	gni_msgq_ep_attr_t node;
+	uint32_t channel[PERF_CHANNELS];
 	struct fault fault;
+	atomic_uint_fast64_t come;
 	atomic_uint_fast64_t limit;
 	char apart[128];
 };
@@ -303,6 +319,7 @@ struct poll {
 	uint64_t since;
 };
 
+int meet(struct proc *p);
 bool poll_slow(struct proc *p, struct poll *w);
 int poll_fault(struct proc *p);
 int call_fault(struct proc *p, const char *call, gni_return_t rc);
@@ -313,6 +330,20 @@ int bind_endpoint(struct proc *p, gni_ep_handle_t ep, const struct side *to);
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size);
 void pattern_fill(char *buf, uint64_t size, uint64_t seed);
 int pattern_check(struct proc *p, const char *buf, uint64_t size, uint64_t seed);
+
+int make_mboxes(struct proc *p, uint32_t n);
+int open_mbox(struct proc *p, gni_ep_handle_t ep, uint32_t mine, const struct side *peer,
+	      uint32_t theirs);
+int drain(struct proc *p, gni_cq_handle_t cq);
+bool msg_again(struct proc *p, struct poll *w, gni_return_t rc, const char *call);
+int msg_check(struct proc *p, struct phase *ph, const void *msg, uint64_t i);
+int msg_run(struct proc *p, struct phase *ph);
+int smsg_send(struct proc *p, gni_ep_handle_t ep, void *data, uint64_t size);
+int msgq_setup(struct proc *p);
+int msgq_connect(struct proc *p);
+int msgq_send(struct proc *p, gni_ep_handle_t ep, void *data, uint64_t size);
+int msgq_receive(struct proc *p, struct phase *ph, uint64_t i);
+void msgq_end(struct proc *p);
 
 /* One turn of such a loop. Return: false if it is to be given up. */
 static inline bool poll_turn(struct proc *p, struct poll *w)

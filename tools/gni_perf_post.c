@@ -48,6 +48,9 @@ static int post_fault(struct proc *p, gni_return_t rc, gni_cq_entry_t event)
 
 	if (rc != GNI_RC_TRANSACTION_ERROR)
 		return call_fault(p, p->op->name, rc);
+	/* What it needs of another process may have gone with that. */
+	if (atomic_load(&p->shared->abort))
+		return poll_fault(p);
 	event_text(event, why, sizeof(why));
 	return fault_set(&p->fault, ST_PEER, "%s: %s", p->op->name, why);
 }

@@ -70,7 +70,7 @@ static void abort_all(struct shared *s)
 }
 
 /* Wait, asleep, for all processes to come here. */
-static int meet(struct proc *p)
+int meet(struct proc *p)
 {
 	struct shared *s = p->shared;
 	uint32_t generation = atomic_load(&s->generation);

@@ -56,38 +56,45 @@ test_all()
 		succeeds "atomic operation $command" perf amo lat,rate --amo "$command"
 	done
 	succeeds "messages, all bytes checked" perf smsg lat,bw,rate --check -s 1,8,100,4K,65535
+	succeeds "messages of a shared queue, all bytes checked" \
+		perf msgq lat,bw,rate --check -s 1,8,100,128
 	succeeds "datagrams, all bytes checked" perf dgram lat,rate --check -s 1,8,100,128
 	succeeds "registrations that are reached" perf reg,dereg lat,bw,rate --check -s 8,64K,1M
-	succeeds "barrier" perf barrier lat
-	succeeds "for a time" gni_perf -t 0.05 $ops,smsg,reg lat,bw,rate
+	succeeds "barriers, of which nobody comes out early" perf barrier,smsg-barrier lat --check
+	succeeds "barriers of more than a channel has children" \
+		gni_perf -n 3 -w 0 -p 17 barrier,smsg-barrier lat --check
+	succeeds "for a time" gni_perf -t 0.05 $ops,smsg,msgq,reg lat,bw,rate
 	succeeds "the others for a time" gni_perf -t 0.05 amo,cqwrite,dgram lat,rate
-	succeeds "a barrier for a time" gni_perf -t 0.05 barrier lat
+	succeeds "a barrier for a time" gni_perf -t 0.05 barrier,smsg-barrier lat
 }
 
 test_options()
 {
 	succeeds "without source events" perf put,rdma-put lat --silent --check -s 1,4K
 	succeeds "with events at the target" perf put,rdma-put lat --remote-event --check -s 1,4K
-	succeeds "one at a time" gni_perf -n 300 -W 1 put,cqwrite,amo,smsg rate
+	succeeds "one at a time" gni_perf -n 300 -W 1 put,cqwrite,amo,smsg,msgq rate
 	succeeds "more than there is room for" gni_perf -n 3000 -W 4096 rdma-put,cqwrite rate
 	succeeds "no warm-up" perf -w 0 put lat
 	succeeds "not pinned" perf --no-pin put lat
-	succeeds "both on one CPU" perf -c 0 put,smsg,cqwrite,barrier lat
+	succeeds "both on one CPU" perf -c 0 put,smsg,msgq,cqwrite,barrier,smsg-barrier lat
 	succeeds "huge pages" perf --huge rdma-put,reg bw --check -s 3M
 	succeeds "endpoints and registrations in turn" gni_perf -n 500 put,get,amo rate,lat \
 		--endpoints 50 --registrations 300
 	succeeds "between two NICs" perf --peer-device 1 put,rdma-get,smsg lat,bw --check -s 4K
-	succeeds "datagrams and barriers between two NICs" perf --peer-device 1 dgram,barrier lat
+	succeeds "datagrams and barriers between two NICs" \
+		perf --peer-device 1 dgram,barrier,smsg-barrier lat --check
+	succeeds "a shared queue between two NICs, all bytes checked" \
+		perf --peer-device 1 -p 3 msgq lat,rate --check -s 100
 	succeeds "from the other NIC" perf --device 1 put,cqwrite,amo lat
-	succeeds "an ordinary user" asuser 1000 gni_perf -n 20 put,smsg,barrier lat
+	succeeds "an ordinary user" asuser 1000 gni_perf -n 20 put,smsg,msgq,barrier lat
 }
 
 test_results()
 {
 	counted "latencies are counted" 8 50 -n 50 -s 8,16 put,get,rdma-put,smsg lat
-	counted "and those of two pairs" 4 60 -n 30 -p 2 put,smsg,dgram,cqwrite lat
-	counted "a barrier is counted by all initiators" 1 60 -n 20 -p 3 barrier lat
-	counted "streams are counted" 5 200 -n 100 -p 2 put,get,amo,cqwrite,smsg rate
+	counted "and those of two pairs" 5 60 -n 30 -p 2 put,smsg,msgq,dgram,cqwrite lat
+	counted "a barrier is counted by all initiators" 2 60 -n 20 -p 3 barrier,smsg-barrier lat
+	counted "streams are counted" 6 200 -n 100 -p 2 put,get,amo,cqwrite,smsg,msgq rate
 	counted "registrations are counted" 4 9 -n 9 -s 8,4K reg,dereg lat
 	is "$(perf put,smsg lat,bw -s 8,64 --csv | awk -F, 'NR == 1 { n = NF }
 		NF != n { bad++ } END { print NR, bad + 0 }')" "9 0" "CSV: a head, equally long rows"
@@ -116,6 +123,11 @@ test_refusals()
 	refused 2 "amo has no size" "no sizes there" amo lat -s 8
 	refused 2 "no multiple of 4" "a size that gets do not have" get lat -s 5
 	refused 2 "at most 128 bytes" "a size that is too large" dgram lat -s 129
+	refused 2 "msgq: at most 128 bytes" "a size that shared queues do not have" msgq lat -s 129
+	refused 2 "at most 48 processes" "more than a shared queue is for" msgq lat -p 25
+	refused 2 "room for 125 processes" "more than a tree has room for" barrier lat -p 63
+	UGNI_MSGQ_DIR=/nowhere refused 3 "set UGNI_MSGQ_DIR to a tmpfs" \
+		"no memory for a shared queue" msgq lat
 	refused 2 "--size: '0'" "size 0" put lat -s 0
 	refused 2 "--size: '8:4'" "a range that ends before it begins" put lat -s 8:4
 	refused 2 "--size: '8x'" "a size with a wrong unit" put lat -s 8x
@@ -156,6 +168,7 @@ test_deaths()
 
 refused 3 "load the driver" "without the driver" put lat
 load_kgni nics=2
+export UGNI_MSGQ_DIR=/dev/shm
 ulimit -l unlimited
 before=$(snapshot)
 test_all
