@@ -1436,8 +1436,7 @@ typedef uint8_t gni_error_mask_t;
  * GNI_JOB_INVALID_LIMIT, in every byte of the field, leaves a limit as it is.
  * NTT_CLEANUP in ntt_ctrl makes the driver clear the job's translation entries
  * when the job ends. The CE masks are bits of ce_limit, one for each channel that
- * the job may use. There are no DLA, MRT and GART entries here, so limits of these
- * are accepted and limit nothing.
+ * the job may use. What counts as an entry of each resource: Documentation/jobs.rst.
  *
  * Interface: 000, lines 832-844.
  */

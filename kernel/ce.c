@@ -892,6 +892,8 @@ long kgni_ce_create(struct kgni_nic *nic, struct kgni_ioc_ce_create *arg)
 
 	if (arg->reserved)
 		return -EINVAL;
+	if (!kgni_res_exists(KGNI_RES_CE))
+		return GNI_RC_ILLEGAL_OP;
 	if (!kgni_res_charge(nic->job, KGNI_RES_CE))
 		return GNI_RC_ERROR_RESOURCE;
 	ce = kzalloc(sizeof(*ce), GFP_KERNEL_ACCOUNT);

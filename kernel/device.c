@@ -126,7 +126,7 @@ static long kgni_info(struct kgni_file *f, void *arg)
 	/* Who is attached sees what its job calls it. */
 	if (nic)
 		kgni_ntt_from_pe(nic->job, f->dev->pe, &info->pe);
-	info->device_type = GNI_DEVICE_ARIES;
+	info->device_type = kgni_device_type();
 	info->cpu = cpumask_first(cpu_online_mask);
 	info->version = GNI_VERSION;
 	info->revision = KGNI_REVISION;

@@ -761,9 +761,12 @@ long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg
 		return -EINVAL;
 	if (!arg->count || arg->count > KGNI_CHAIN_MAX)
 		return GNI_RC_INVALID_PARAM;
+	if (!kgni_res_charge_many(nic->job, KGNI_RES_DLA, arg->count))
+		return GNI_RC_ERROR_RESOURCE;
+	rc = GNI_RC_ERROR_RESOURCE;
 	x = kvcalloc(arg->count, sizeof(*x), GFP_KERNEL_ACCOUNT);
 	if (!x)
-		return GNI_RC_ERROR_RESOURCE;
+		goto uncharge;
 	rc = -EINTR;
 	if (kgni_begin(nic, NULL)) {
 		rc = kgni_chain(nic, arg, x);
@@ -772,5 +775,7 @@ long kgni_post_chain(struct kgni_nic *nic, const struct kgni_ioc_post_chain *arg
 	for (i = 0; i < arg->count; i++)
 		kgni_xfer_release(&x[i]);
 	kvfree(x);
+uncharge:
+	kgni_res_uncharge_many(nic->job, KGNI_RES_DLA, arg->count);
 	return rc;
 }

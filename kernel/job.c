@@ -21,19 +21,25 @@
 /*
  * How much of each resource a device has, and a job may have of it unless it is
  * told otherwise. The jobs of a plain user together may have half of the device's.
+ * Some are only there where the driver says that its devices are of one kind.
  */
 static const struct {
 	int total;
 	int limit;
 	const char *name;
+	bool not_gemini;
+	bool not_aries;
 } kgni_res_table[KGNI_RES_COUNT] = {
 	[KGNI_RES_MDD] = { 16384, KGNI_MH_MDH_MAX, "mdd" },
 	[KGNI_RES_CQ] = { 16384, 4096, "cq" },
 	[KGNI_RES_FMA] = { 2048, 512, "fma" },
 	[KGNI_RES_BTE] = { 1 << 22, 1 << 20, "rdma" },
-	[KGNI_RES_IOMMU] = { INT_MAX, INT_MAX, "iommu" },
+	[KGNI_RES_IOMMU] = { INT_MAX, INT_MAX, "iommu", .not_gemini = true },
 	[KGNI_RES_SFMA] = { 65536, 65536, "sfma" },
-	[KGNI_RES_CE] = { 1024, KGNI_CE_CHANNELS, "ce" },
+	[KGNI_RES_CE] = { 1024, KGNI_CE_CHANNELS, "ce", .not_gemini = true },
+	[KGNI_RES_DLA] = { 65536, 16384, "dla", .not_gemini = true },
+	[KGNI_RES_MRT] = { 1 << 24, 1 << 24, "mrt", .not_aries = true },
+	[KGNI_RES_GART] = { INT_MAX, INT_MAX, "gart", .not_aries = true },
 };
 
 static LIST_HEAD(kgni_domains);
@@ -141,6 +147,12 @@ const char *kgni_res_name(enum kgni_res res)
 	return kgni_res_table[res].name;
 }
 
+/* Do devices have it? */
+bool kgni_res_exists(enum kgni_res res)
+{
+	return !(kgni_gemini ? kgni_res_table[res].not_gemini : kgni_res_table[res].not_aries);
+}
+
 /* How many a device has. */
 int kgni_res_total(enum kgni_res res)
 {
@@ -153,18 +165,21 @@ int kgni_res_limit(const struct kgni_job *job, enum kgni_res res)
 	return READ_ONCE(job->limit[res]);
 }
 
-static int kgni_res_of_device(u32 type)
+/* @type is one that there is. */
+static enum kgni_res kgni_res_of_device(u32 type)
 {
 	switch (type) {
 	case GNI_DEV_RES_MDD: return KGNI_RES_MDD;
 	case GNI_DEV_RES_CQ: return KGNI_RES_CQ;
 	case GNI_DEV_RES_FMA: return KGNI_RES_FMA;
 	case GNI_DEV_RES_CE: return KGNI_RES_CE;
+	case GNI_DEV_RES_DLA: return KGNI_RES_DLA;
+	default: return KGNI_RES_MRT;
 	}
-	return -1;
 }
 
-static int kgni_res_of_job(u32 type)
+/* Likewise. */
+static enum kgni_res kgni_res_of_job(u32 type)
 {
 	switch (type) {
 	case GNI_JOB_RES_MDD: return KGNI_RES_MDD;
@@ -174,18 +189,20 @@ static int kgni_res_of_job(u32 type)
 	case GNI_JOB_RES_IOMMU: return KGNI_RES_IOMMU;
 	case GNI_JOB_RES_SFMA: return KGNI_RES_SFMA;
 	case GNI_JOB_RES_CE: return KGNI_RES_CE;
+	case GNI_JOB_RES_DLA: return KGNI_RES_DLA;
+	case GNI_JOB_RES_MRT: return KGNI_RES_MRT;
+	default: return KGNI_RES_GART;
 	}
-	return -1;
 }
 
 static long kgni_res_info_device(struct kgni_device *dev, struct kgni_ioc_res *arg)
 {
-	int res;
+	enum kgni_res res;
 
 	if (arg->type <= GNI_DEV_RES_FIRST || arg->type >= GNI_DEV_RES_LAST)
 		return GNI_RC_INVALID_PARAM;
 	res = kgni_res_of_device(arg->type);
-	if (res < 0)
+	if (!kgni_res_exists(res))
 		return GNI_RC_ERROR_RESOURCE;
 	arg->total = kgni_res_table[res].total;
 	arg->used = atomic_read(&dev->used[res]);
@@ -195,7 +212,8 @@ static long kgni_res_info_device(struct kgni_device *dev, struct kgni_ioc_res *a
 }
 
 /* What a job on this tag may have: as it runs, as it is configured, or by default. */
-static void kgni_res_of_ptag(struct kgni_device *dev, u32 ptag, int res, u64 *used, u64 *limit)
+static void kgni_res_of_ptag(struct kgni_device *dev, u32 ptag, enum kgni_res res, u64 *used,
+			     u64 *limit)
 {
 	struct kgni_job_config *config;
 	struct kgni_job *job;
@@ -213,13 +231,13 @@ static void kgni_res_of_ptag(struct kgni_device *dev, u32 ptag, int res, u64 *us
 
 static long kgni_res_info_job(struct kgni_device *dev, struct kgni_ioc_res *arg)
 {
-	int res;
+	enum kgni_res res;
 
 	if (arg->type <= GNI_JOB_RES_FIRST || arg->type >= GNI_JOB_RES_LAST ||
 	    !arg->ptag || arg->ptag > U8_MAX)
 		return GNI_RC_INVALID_PARAM;
 	res = kgni_res_of_job(arg->type);
-	if (res < 0)
+	if (!kgni_res_exists(res))
 		return GNI_RC_ERROR_RESOURCE;
 	kgni_res_of_ptag(dev, arg->ptag, res, &arg->used, &arg->total);
 	arg->available = arg->total > arg->used ? arg->total - arg->used : 0;
@@ -840,7 +858,8 @@ static long kgni_job_args_check(const struct kgni_job_args *args)
 	if (!args->ptag || args->ptag > U8_MAX || (args->ntt && !args->ntt->entries))
 		return GNI_RC_INVALID_PARAM;
 	for (i = 0; i < KGNI_RES_COUNT; i++) {
-		if (args->limit[i] < KGNI_JOB_KEEP)
+		if (args->limit[i] < KGNI_JOB_KEEP ||
+		    (args->limit[i] != KGNI_JOB_KEEP && !kgni_res_exists(i)))
 			return GNI_RC_INVALID_PARAM;
 		if (args->limit[i] > kgni_res_table[i].total)
 			return GNI_RC_ERROR_RESOURCE;
@@ -949,14 +968,14 @@ static long kgni_job_args_of(const struct kgni_ioc_job *arg, struct kgni_job_arg
 			[KGNI_RES_BTE] = arg->bte_limit,
 			[KGNI_RES_IOMMU] = KGNI_JOB_KEEP,
 			[KGNI_RES_SFMA] = KGNI_JOB_KEEP,
+			[KGNI_RES_DLA] = arg->dla_limit,
+			[KGNI_RES_MRT] = arg->mrt_limit,
+			[KGNI_RES_GART] = arg->gart_limit,
 		},
 		.ntt_base = arg->ntt_base,
 		.ntt_size = max(arg->ntt_size, 0),
 		.ntt_clear = arg->flags & KGNI_JOB_NTT_CLEAR,
 	};
-	/* There are none of these, so that no number of them is too small. */
-	if (arg->dla_limit < KGNI_JOB_KEEP)
-		return GNI_RC_INVALID_PARAM;
 	if (arg->ce_limit != KGNI_JOB_KEEP && arg->ce_limit & ~GNI_JOB_CTRL_ALL_CE_MASK)
 		return GNI_RC_INVALID_PARAM;
 	args->ce_mask = arg->ce_limit & GNI_JOB_CTRL_ALL_CE_MASK;

@@ -64,6 +64,9 @@ enum kgni_res {
 	KGNI_RES_IOMMU,		/* pages in registrations */
 	KGNI_RES_SFMA,		/* attachments that share an FMA descriptor */
 	KGNI_RES_CE,		/* channels of the collective engine */
+	KGNI_RES_DLA,		/* posts of chains that are not carried out yet */
+	KGNI_RES_MRT,		/* blocks of memory in registrations, of Gemini */
+	KGNI_RES_GART,		/* pages in registrations that ask for that, of Gemini */
 	KGNI_RES_COUNT
 };
 
@@ -597,7 +600,14 @@ struct kgni_xfer {
 #define KGNI_CHUNK	(64 * 1024UL)
 
 /* main.c */
+extern bool kgni_gemini;
 struct kgni_device *kgni_device_by_pe(u32 pe);
+
+/* A gni_nic_device_t. */
+static inline u32 kgni_device_type(void)
+{
+	return kgni_gemini ? GNI_DEVICE_GEMINI : GNI_DEVICE_ARIES;
+}
 
 /* device.c */
 int kgni_devices_init(unsigned int count, u32 pe_base, struct kgni_device **table);
@@ -655,6 +665,7 @@ bool kgni_res_charge(struct kgni_job *job, enum kgni_res res);
 bool kgni_res_charge_many(struct kgni_job *job, enum kgni_res res, unsigned long n);
 void kgni_res_uncharge(struct kgni_job *job, enum kgni_res res);
 const char *kgni_res_name(enum kgni_res res);
+bool kgni_res_exists(enum kgni_res res);
 int kgni_res_total(enum kgni_res res);
 int kgni_res_limit(const struct kgni_job *job, enum kgni_res res);
 void kgni_res_uncharge_many(struct kgni_job *job, enum kgni_res res, unsigned long n);

@@ -13,6 +13,10 @@ static unsigned int nics = 1;
 module_param(nics, uint, 0444);
 MODULE_PARM_DESC(nics, "how many virtual NICs to make, 1 to 64 (default 1)");
 
+static char *device = "aries";
+module_param(device, charp, 0444);
+MODULE_PARM_DESC(device, "what NICs are to be: aries (default) or gemini");
+
 static unsigned int pe_base = 1;
 module_param(pe_base, uint, 0444);
 MODULE_PARM_DESC(pe_base, "PE address of the first NIC; the others follow (default 1)");
@@ -26,6 +30,9 @@ MODULE_PARM_DESC(bi_bw, "balanced injection: percent of what a NIC can move (def
 
 module_param_named(bi_aot_bw, kgni_bi_aot_bw, uint, 0444);
 MODULE_PARM_DESC(bi_aot_bw, "the same for after it stood still (default 100)");
+
+/* They are to be of that kind. */
+bool kgni_gemini;
 
 static struct kgni_device *kgni_table[KGNI_MAX_DEVICES];
 
@@ -46,10 +53,13 @@ struct kgni_device *kgni_device_by_pe(u32 pe)
 	return smp_load_acquire(&kgni_table[array_index_nospec(i, KGNI_MAX_DEVICES)]);
 }
 
-static int __init kgni_init(void)
+static int __init kgni_check_parameters(void)
 {
-	int rc;
-
+	kgni_gemini = !strcmp(device, "gemini");
+	if (!kgni_gemini && strcmp(device, "aries")) {
+		pr_err("device=%s must be aries or gemini\n", device);
+		return -EINVAL;
+	}
 	if (!nics || nics > KGNI_MAX_DEVICES || pe_base > U32_MAX - KGNI_MAX_DEVICES) {
 		pr_err("nics=%u must be 1 to %u, pe_base=%u at most %u\n", nics,
 		       KGNI_MAX_DEVICES, pe_base, U32_MAX - KGNI_MAX_DEVICES);
@@ -60,6 +70,15 @@ static int __init kgni_init(void)
 		       kgni_bi_aot_bw, GNI_BI_INJECT_BW_MAX);
 		return -EINVAL;
 	}
+	return 0;
+}
+
+static int __init kgni_init(void)
+{
+	int rc = kgni_check_parameters();
+
+	if (rc)
+		return rc;
 	rc = kgni_bte_init();
 	if (rc)
 		return rc;

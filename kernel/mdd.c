@@ -44,6 +44,9 @@
 /* How many numbers are asked whether they take another. */
 #define KGNI_SHARING_TRIES	64
 
+/* What an MRT entry of Gemini translates. */
+#define KGNI_MRT_SHIFT		17
+
 /* vmdh_index of who leaves the choice to the driver. */
 #define KGNI_VMDH_ANY	(~0U)
 #define KGNI_VMDH_MAX	(KGNI_MH_MDH_MAX + 1)
@@ -598,6 +601,38 @@ static void kgni_mdd_list(struct kgni_nic *nic, struct kgni_mdd *mdd)
 	trace_kgni_register(nic, mdd);
 }
 
+/* What translates the addresses of a registration, and how many entries of it. */
+static enum kgni_res kgni_mdd_entries(const struct kgni_mdd *mdd, unsigned long *n)
+{
+	u64 end = mdd->base + ((u64)mdd->npages << PAGE_SHIFT);
+
+	*n = mdd->npages;
+	if (!kgni_gemini)
+		return KGNI_RES_IOMMU;
+	if (mdd->flags & GNI_MEM_USE_GART)
+		return KGNI_RES_GART;
+	/* Pages that follow each other need no translation. */
+	*n = mdd->mem ? ((end - 1) >> KGNI_MRT_SHIFT) - (mdd->base >> KGNI_MRT_SHIFT) + 1 : 0;
+	return KGNI_RES_MRT;
+}
+
+static bool kgni_mdd_charge_entries(const struct kgni_mdd *mdd)
+{
+	unsigned long n;
+	enum kgni_res res = kgni_mdd_entries(mdd, &n);
+
+	return kgni_res_charge_many(mdd->job, res, n);
+}
+
+/* Before it lets its memory go. */
+static void kgni_mdd_uncharge_entries(const struct kgni_mdd *mdd)
+{
+	unsigned long n;
+	enum kgni_res res = kgni_mdd_entries(mdd, &n);
+
+	kgni_res_uncharge_many(mdd->job, res, n);
+}
+
 /* From here on peers find the registration. */
 static long kgni_mdd_publish(struct kgni_nic *nic, struct kgni_mdd *mdd, u32 want)
 {
@@ -665,10 +700,21 @@ static void kgni_mdd_unpublish(struct kgni_nic *nic, struct kgni_mdd *mdd, bool 
 	trace_kgni_deregister(nic, mdd);
 }
 
+/* By what its addresses are translated, where that is Gemini's business. */
+static u8 kgni_mdd_translation(const struct kgni_mdd *mdd)
+{
+	if (!kgni_gemini)
+		return 0;
+	if (mdd->flags & GNI_MEM_USE_GART)
+		return KGNI_MH_GART;
+	return mdd->mem ? KGNI_MH_MRT : 0;
+}
+
 static u8 kgni_mdd_handle_flags(const struct kgni_mdd *mdd)
 {
 	u8 flags = kgni_mdd_writable(mdd) ? 0 : KGNI_MH_READONLY;
 
+	flags |= kgni_mdd_translation(mdd);
 	if (mdd->flags & GNI_MEM_MDD_CLONE)
 		flags |= KGNI_MH_CLONE;
 	if (mdd->flags & GNI_MEM_USE_VMDH)
@@ -732,7 +778,7 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 		rc = kgni_mdd_get_pages(mdd, arg);
 	if (rc)
 		goto uncharge_mdd;
-	if (!kgni_res_charge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages)) {
+	if (!kgni_mdd_charge_entries(mdd)) {
 		rc = GNI_RC_ERROR_RESOURCE;
 		goto put_mem;
 	}
@@ -747,7 +793,7 @@ static long kgni_mdd_add(struct kgni_nic *nic, struct kgni_ioc_mem_register *arg
 
 uncharge:
 	kgni_mdd_put(mdd);
-	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
+	kgni_mdd_uncharge_entries(mdd);
 put_mem:
 	kgni_mem_put(mdd->mem);
 uncharge_mdd:
@@ -867,11 +913,11 @@ static void kgni_mdd_retire(struct kgni_mdd *mdd, bool hold)
 	if (!refcount_dec_and_test(&mdd->active))
 		wait_for_completion(&mdd->idle);
 	kgni_windows_zap(mdd);
+	kgni_mdd_uncharge_entries(mdd);
 	if (mdd->mem)
 		kgni_mem_put(mdd->mem);
 	mdd->mem = NULL;
 	mdd->pages = NULL;
-	kgni_res_uncharge_many(mdd->job, KGNI_RES_IOMMU, mdd->npages);
 	if (mdd->charged && !hold)
 		kgni_res_uncharge(mdd->job, KGNI_RES_MDD);
 	kgni_mdd_put(mdd);
@@ -940,13 +986,9 @@ long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_reg
 
 	if (!kgni_res_charge(nic->job, KGNI_RES_MDD))
 		return GNI_RC_ERROR_RESOURCE;
-	if (!kgni_res_charge_many(nic->job, KGNI_RES_IOMMU, r->npages)) {
-		rc = GNI_RC_ERROR_RESOURCE;
-		goto uncharge_mdd;
-	}
 	mdd = kgni_mdd_new(nic, r->flags, nic->gfp);
 	if (!mdd)
-		goto uncharge;
+		goto uncharge_mdd;
 	mdd->charged = true;
 	/* A number that is held is nobody else's. */
 	mdd->shares = false;
@@ -958,19 +1000,23 @@ long kgni_mdd_register_kernel(struct kgni_nic *nic, const struct kgni_kernel_reg
 	mdd->npages = r->npages;
 	if (r->mem)
 		kgni_mdd_set_mem(mdd, r->mem, 0, r->npages);
+	if (!kgni_mdd_charge_entries(mdd)) {
+		rc = GNI_RC_ERROR_RESOURCE;
+		goto put;
+	}
 	if (r->cq)
 		kref_get(&r->cq->ref);
 	mdd->cq = r->cq;
 	rc = kgni_mdd_publish(nic, mdd, KGNI_VMDH_ANY);
 	if (rc)
-		goto put;
+		goto uncharge;
 	kgni_mdd_handle(mdd, true, handle);
 	return GNI_RC_SUCCESS;
 
+uncharge:
+	kgni_mdd_uncharge_entries(mdd);
 put:
 	kgni_mdd_put(mdd);
-uncharge:
-	kgni_res_uncharge_many(nic->job, KGNI_RES_IOMMU, r->npages);
 uncharge_mdd:
 	kgni_res_uncharge(nic->job, KGNI_RES_MDD);
 	return rc;

@@ -100,7 +100,8 @@ static bool kgni_nl_res(const struct kgni_nl_msg *m, struct kgni_device *dev,
 	for (res = 0; res < KGNI_RES_COUNT; res++) {
 		atomic_t *used = job ? job->used : dev->used;
 
-		if (!kgni_nl_one_res(m, kgni_res_name(res), atomic_read(&used[res]),
+		if (kgni_res_exists(res) &&
+		    !kgni_nl_one_res(m, kgni_res_name(res), atomic_read(&used[res]),
 				     job ? kgni_res_limit(job, res) : kgni_res_total(res)))
 			return false;
 	}
@@ -177,7 +178,7 @@ int kgni_nl_fill_device(const struct kgni_nl_msg *m, struct kgni_device *dev)
 	return kgni_nl_end(m, hdr,
 			   kgni_nl_u32(m, KGNI_A_DEV, dev->id) &&
 			   kgni_nl_u32(m, KGNI_A_PE, dev->pe) &&
-			   kgni_nl_u32(m, KGNI_A_TYPE, GNI_DEVICE_ARIES) &&
+			   kgni_nl_u32(m, KGNI_A_TYPE, kgni_device_type()) &&
 			   kgni_nl_u32(m, KGNI_A_STATE, kgni_nl_device_state(dev)) &&
 			   kgni_nl_str(m, KGNI_A_VERSION, KGNI_VERSION) &&
 			   kgni_nl_u32(m, KGNI_A_JOBS, kgni_nl_count_jobs(dev)) &&
@@ -204,7 +205,8 @@ static bool kgni_nl_limits(const struct kgni_nl_msg *m, const int *limit)
 	if (!nest)
 		return false;
 	for (res = 0; res < KGNI_RES_COUNT; res++)
-		if (!kgni_nl_one_res(m, kgni_res_name(res), 0, limit[res]))
+		if (kgni_res_exists(res) &&
+		    !kgni_nl_one_res(m, kgni_res_name(res), 0, limit[res]))
 			return false;
 	nla_nest_end(m->skb, nest);
 	return true;

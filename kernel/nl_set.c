@@ -120,7 +120,8 @@ static int kgni_nl_one_limit(struct genl_info *info, struct nlattr *nest, int *l
 	if (!a[KGNI_RES_A_NAME] || !a[KGNI_RES_A_TOTAL])
 		return kgni_nl_refuse(info->extack, -EINVAL, "a limit needs a name and a total");
 	for (res = 0; res < KGNI_RES_COUNT; res++) {
-		if (nla_strcmp(a[KGNI_RES_A_NAME], kgni_res_name(res)))
+		if (!kgni_res_exists(res) ||
+		    nla_strcmp(a[KGNI_RES_A_NAME], kgni_res_name(res)))
 			continue;
 		limit[res] = nla_get_s32(a[KGNI_RES_A_TOTAL]);
 		return 0;

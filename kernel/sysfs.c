@@ -18,7 +18,7 @@ static DEVICE_ATTR_RO(address);
 
 static ssize_t type_show(struct device *dev, struct device_attribute *attr, char *buf)
 {
-	return sysfs_emit(buf, "aries\n");
+	return sysfs_emit(buf, kgni_gemini ? "gemini\n" : "aries\n");
 }
 static DEVICE_ATTR_RO(type);
 

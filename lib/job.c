@@ -16,8 +16,30 @@ static int byte_limit(uint8_t limit)
 	return limit == (uint8_t)GNI_JOB_INVALID_LIMIT ? KGNI_JOB_KEEP : limit;
 }
 
-/* MRT and GART are of Gemini, and there is nothing here that they would limit. */
-static gni_return_t job_limits(struct kgni_ioc_job *arg, const gni_job_limits_t *l)
+static gni_return_t device_type(u32 device, u32 *type)
+{
+	struct kgni_ioc_info info;
+	gni_return_t rc = ugni_control_call(device, KGNI_IOC_INFO, &info);
+
+	if (rc == GNI_RC_SUCCESS)
+		*type = info.device_type;
+	return rc;
+}
+
+/* What the kinds of devices have in the same place. */
+static void own_limits(struct kgni_ioc_job *arg, const gni_job_limits_t *l, u32 type)
+{
+	if (type == GNI_DEVICE_GEMINI) {
+		arg->mrt_limit = l->a.mrt_limit;
+		arg->gart_limit = l->b.gart_limit;
+		return;
+	}
+	arg->ce_limit = byte_limit(l->a.m.ce_limit);
+	arg->iommu_limit = byte_limit(l->a.m.iommu_limit);
+	arg->dla_limit = l->b.dla_limit;
+}
+
+static gni_return_t job_limits(struct kgni_ioc_job *arg, const gni_job_limits_t *l, u32 device)
 {
 	const gni_job_limits_t none = {
 		.mdd_limit = GNI_JOB_INVALID_LIMIT, .a.mrt_limit = GNI_JOB_INVALID_LIMIT,
@@ -25,12 +47,19 @@ static gni_return_t job_limits(struct kgni_ioc_job *arg, const gni_job_limits_t 
 		.bte_limit = GNI_JOB_INVALID_LIMIT, .cq_limit = GNI_JOB_INVALID_LIMIT,
 		.ntt_ctrl = GNI_JOB_INVALID_LIMIT,
 	};
+	u32 type = GNI_DEVICE_ARIES;
+	gni_return_t rc = l ? device_type(device, &type) : GNI_RC_SUCCESS;
 
+	if (rc != GNI_RC_SUCCESS)
+		return rc;
+	arg->ce_limit = KGNI_JOB_KEEP;
+	arg->iommu_limit = KGNI_JOB_KEEP;
+	arg->dla_limit = KGNI_JOB_KEEP;
+	arg->mrt_limit = KGNI_JOB_KEEP;
+	arg->gart_limit = KGNI_JOB_KEEP;
 	l = l ?: &none;
+	own_limits(arg, l, type);
 	arg->mdd_limit = l->mdd_limit;
-	arg->ce_limit = byte_limit(l->a.m.ce_limit);
-	arg->iommu_limit = byte_limit(l->a.m.iommu_limit);
-	arg->dla_limit = l->b.dla_limit;
 	arg->fma_limit = l->fma_limit;
 	arg->bte_limit = l->bte_limit;
 	arg->cq_limit = l->cq_limit;
@@ -59,12 +88,11 @@ static void ntt_entry(const gni_ntt_descriptor_t *d, u32 type, u32 i, struct kgn
 static gni_return_t ntt_fill(struct kgni_ntt_entry *entries, const gni_ntt_descriptor_t *d,
 			     u32 device)
 {
-	struct kgni_ioc_info info;
-	gni_return_t rc = ugni_control_call(device, KGNI_IOC_INFO, &info);
-	u32 i;
+	u32 i, type = GNI_DEVICE_ARIES;
+	gni_return_t rc = device_type(device, &type);
 
 	for (i = 0; rc == GNI_RC_SUCCESS && i < d->group_size; i++)
-		ntt_entry(d, info.device_type, i, &entries[i]);
+		ntt_entry(d, type, i, &entries[i]);
 	return rc;
 }
 
@@ -124,7 +152,7 @@ UGNI_PUBLIC gni_return_t GNI_ConfigureJob(uint32_t device_id, uint64_t job_id, u
 					  uint32_t cookie, gni_job_limits_t *limits)
 {
 	struct kgni_ioc_job arg = { .job_id = job_id, .ptag = ptag, .cookie = cookie };
-	gni_return_t rc = job_limits(&arg, limits);
+	gni_return_t rc = job_limits(&arg, limits, device_id);
 
 	return ugni_end(rc == GNI_RC_SUCCESS ? configure(device_id, &arg) : rc);
 }
@@ -135,7 +163,7 @@ UGNI_PUBLIC gni_return_t GNI_ConfigureNTTandJob(int device_id, uint64_t job_id, 
 						uint32_t *ntt_base)
 {
 	struct kgni_ioc_job arg = { .job_id = job_id, .ptag = ptag, .cookie = cookie };
-	gni_return_t rc = job_limits(&arg, limits);
+	gni_return_t rc = job_limits(&arg, limits, device_id);
 
 	if (rc != GNI_RC_SUCCESS)
 		return ugni_end(rc);

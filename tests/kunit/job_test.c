@@ -205,14 +205,16 @@ static void jobs_of_one_user(struct kunit *test)
 
 static const enum kgni_res resources[] = {
 	KGNI_RES_MDD, KGNI_RES_CQ, KGNI_RES_FMA, KGNI_RES_BTE, KGNI_RES_IOMMU, KGNI_RES_SFMA,
-	KGNI_RES_CE,
+	KGNI_RES_CE, KGNI_RES_DLA, KGNI_RES_MRT, KGNI_RES_GART,
 };
 
 static_assert(ARRAY_SIZE(resources) == KGNI_RES_COUNT);
 
 static void resource_desc(const enum kgni_res *res, char *desc)
 {
-	static const char *const names[] = { "MDD", "CQ", "FMA", "BTE", "IOMMU", "SFMA", "CE" };
+	static const char *const names[] = {
+		"MDD", "CQ", "FMA", "BTE", "IOMMU", "SFMA", "CE", "DLA", "MRT", "GART"
+	};
 
 	strscpy(desc, names[*res], KUNIT_PARAM_DESC_SIZE);
 }

@@ -89,6 +89,8 @@ static void is_kept(void)
 	assert_int_equal(fake.job.fma_limit, KGNI_JOB_KEEP);
 	assert_int_equal(fake.job.bte_limit, KGNI_JOB_KEEP);
 	assert_int_equal(fake.job.cq_limit, KGNI_JOB_KEEP);
+	assert_int_equal(fake.job.mrt_limit, KGNI_JOB_KEEP);
+	assert_int_equal(fake.job.gart_limit, KGNI_JOB_KEEP);
 	assert_int_equal(fake.job.flags, 0);
 }
 
@@ -121,8 +123,31 @@ static void test_limits(void **state)
 	assert_int_equal(fake.job.ntt_size, 9);
 	assert_int_equal(fake.job.ntt_base, 10);
 	assert_int_equal(fake.job.flags, KGNI_JOB_NTT_CLEAR);
+	assert_int_equal(fake.job.mrt_limit, KGNI_JOB_KEEP);
+	assert_int_equal(fake.job.gart_limit, KGNI_JOB_KEEP);
 	l.ntt_ctrl = 0x40;
 	assert_int_equal(GNI_ConfigureJob(0, 1, 2, 3, &l), GNI_RC_INVALID_PARAM);
+}
+
+/* What Aries has no field for stands where it has others. */
+static void test_limits_of_gemini(void **state)
+{
+	gni_job_limits_t l;
+
+	(void)state;
+	fake.device_type = GNI_DEVICE_GEMINI;
+	memset(&l, 0xff, sizeof(l));
+	ok(GNI_ConfigureJob(0, 1, 2, 3, &l));
+	is_kept();
+	l.a.mrt_limit = 0x10203;
+	l.b.gart_limit = 7;
+	ok(GNI_ConfigureJob(0, 1, 2, 3, &l));
+	assert_int_equal(fake.job.mrt_limit, 0x10203);
+	assert_int_equal(fake.job.gart_limit, 7);
+	assert_int_equal(fake.job.ce_limit, KGNI_JOB_KEEP);
+	assert_int_equal(fake.job.iommu_limit, KGNI_JOB_KEEP);
+	assert_int_equal(fake.job.dla_limit, KGNI_JOB_KEEP);
+	fake.device_type = GNI_DEVICE_ARIES;
 }
 
 int main(void)
@@ -130,6 +155,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_tables),
 		cmocka_unit_test(test_limits),
+		cmocka_unit_test(test_limits_of_gemini),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

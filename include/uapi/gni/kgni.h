@@ -515,13 +515,17 @@ struct kgni_ioc_ntt {
  * @mdd_limit: registrations
  * @ce_limit: bits of the collective engine channels that it may use
  * @iommu_limit: N, for 2^N MiB in registrations
- * @dla_limit: deadlock avoidance entries; there are none
+ * @dla_limit: posts of chains that are not carried out yet
  * @fma_limit: FMA descriptors
  * @bte_limit: RDMA posts on their way
  * @cq_limit: completion queues
  * @ntt_base: first entry of the translation table, with @ntt_size
  * @ntt_size: how many entries, from an earlier call; 0 or less for none
+ * @mrt_limit: blocks of memory in registrations
+ * @gart_limit: pages in registrations with GNI_MEM_USE_GART
  * @ntt: as KGNI_IOC_NTT_CONFIGURE, with KGNI_JOB_NTT; not to clear entries
+ *
+ * What the device does not have is limited by KGNI_JOB_KEEP only.
  */
 struct kgni_ioc_job {
 	__u64 job_id;
@@ -537,6 +541,8 @@ struct kgni_ioc_job {
 	__s32 cq_limit;
 	__s32 ntt_base;
 	__s32 ntt_size;
+	__s32 mrt_limit;
+	__s32 gart_limit;
 	struct kgni_ioc_ntt ntt;
 };
 

@@ -7,6 +7,7 @@
  *	joblimits required	with require_job=1, root
  */
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 
@@ -99,6 +100,8 @@ static void test_arguments(void)
 	l = no_limits();
 	l.b.dla_limit = -2;
 	is_rc(limit(l), GNI_RC_INVALID_PARAM);
+	l.b.dla_limit = 65537;
+	is_rc(limit(l), GNI_RC_ERROR_RESOURCE);
 	l = no_limits();
 	l.ntt_ctrl = 2;
 	is_rc(limit(l), GNI_RC_INVALID_PARAM);
@@ -115,6 +118,7 @@ static void test_arguments(void)
 	l.b.dla_limit = 16;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	resource_is(GNI_JOB_RES_MDD, 0, 4095);
+	resource_is(GNI_JOB_RES_DLA, 0, 16);
 	end_job(PTAG, COOKIE);
 }
 
@@ -327,6 +331,132 @@ static void test_rdma(void)
 	ok(wait_for(no_rdma()));
 	resource_is(GNI_JOB_RES_RMDA, 0, 1);
 	leave(&n);
+}
+
+static void quiesce(bool on)
+{
+	int fd = open("/sys/kernel/debug/kgni/quiesce", O_WRONLY);
+
+	must(fd >= 0 && dprintf(fd, "1 %u", on) > 0);
+	close(fd);
+}
+
+/* Puts that follow each other in chains. */
+struct chain {
+	struct nic n;
+	gni_ep_handle_t ep;
+	struct region r;
+	gni_post_descriptor_t d;
+	gni_ct_put_post_descriptor_t next[3];
+};
+
+static void chain_open(struct chain *c)
+{
+	is_rc(attach(&c->n, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
+	c->n.tx = cq_open(&c->n, 16, GNI_CQ_NOBLOCK);
+	region_open(&c->n, map_private(PAGE), PAGE, NULL, 0, &c->r);
+	c->ep = ep_open(&c->n, c->n.pe, 1);
+}
+
+/* A chain of @n puts, 2 to 4. */
+static gni_return_t chain_post(struct chain *c, unsigned int n)
+{
+	unsigned int i;
+
+	desc_init(&c->d, GNI_POST_FMA_PUT, GLOBAL);
+	desc_move(&c->d, (void *)c->r.addr, NULL, &c->r, 64, 8);
+	c->d.next_descr = &c->next[0];
+	for (i = 0; i < n - 1; i++)
+		c->next[i] = (gni_ct_put_post_descriptor_t){
+			.next_descr = i < n - 2 ? &c->next[i + 1] : NULL,
+			.local_addr = c->r.addr, .length = 8, .remote_addr = c->r.addr + 72,
+			.remote_mem_hndl = c->r.mh,
+		};
+	return GNI_CtPostFma(c->ep, &c->d);
+}
+
+static void waits_with_chain(void *arg)
+{
+	struct chain c;
+
+	(void)arg;
+	chain_open(&c);
+	give(0);
+	take(1);
+	must_do(chain_post(&c, 2));
+	is_rc(complete(c.n.tx, &c.d, NULL), GNI_RC_SUCCESS);
+	leave(&c.n);
+}
+
+static bool chains_have(uint64_t n)
+{
+	gni_job_res_desc_t u;
+
+	return !GNI_GetJobResInfo(0, PTAG, GNI_JOB_RES_DLA, &u) && u.used == n;
+}
+
+static void test_chains(void)
+{
+	gni_job_limits_t l = no_limits();
+	gni_dev_res_desc_t dev;
+	struct chain c;
+	pid_t pid;
+	int i;
+
+	l.b.dla_limit = 3;
+	is_rc(limit(l), GNI_RC_SUCCESS);
+	chain_open(&c);
+	is_rc(chain_post(&c, 4), GNI_RC_ERROR_RESOURCE);
+	is_rc(chain_post(&c, 3), GNI_RC_SUCCESS);
+	is_rc(complete(c.n.tx, &c.d, NULL), GNI_RC_SUCCESS);
+	resource_is(GNI_JOB_RES_DLA, 0, 3);
+	/* One that waits in the driver keeps what it has, and is ended with its process. */
+	for (i = 0; i < 2; i++) {
+		pid = peer(waits_with_chain, NULL);
+		take(0);
+		quiesce(true);
+		give(1);
+		ok(wait_for(chains_have(2)));
+		is_rc(chain_post(&c, 2), GNI_RC_ERROR_RESOURCE);
+		must_do(GNI_GetDevResInfo(0, GNI_DEV_RES_DLA, &dev));
+		is_u64(dev.held, 2);
+		if (i)
+			must(!kill(pid, SIGKILL));
+		else
+			quiesce(false);
+		if (i)
+			reap_killed(pid);
+		else
+			reap(pid);
+		resource_is(GNI_JOB_RES_DLA, 0, 3);
+	}
+	quiesce(false);
+	is_rc(chain_post(&c, 2), GNI_RC_SUCCESS);
+	is_rc(complete(c.n.tx, &c.d, NULL), GNI_RC_SUCCESS);
+	leave(&c.n);
+}
+
+/* Limits of what devices of another kind have. */
+static void test_other_kind(void)
+{
+	struct kgni_ioc_job job;
+	int fd = raw_open(0);
+
+	memset(&job, 0xff, sizeof(job));
+	job.job_id = JOB;
+	job.ptag = PTAG;
+	job.cookie = COOKIE;
+	job.flags = 0;
+	job.ntt = (struct kgni_ioc_ntt){ 0 };
+	job.mrt_limit = 1;
+	is_u64(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), GNI_RC_INVALID_PARAM);
+	job.mrt_limit = KGNI_JOB_KEEP;
+	job.gart_limit = 1;
+	is_u64(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), GNI_RC_INVALID_PARAM);
+	job.gart_limit = KGNI_JOB_KEEP;
+	is_u64(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), GNI_RC_SUCCESS);
+	close(fd);
+	end_job(PTAG, COOKIE);
 }
 
 /* --- users ---------------------------------------------------------------------------- */
@@ -617,6 +747,8 @@ static const struct test tests[] = {
 	CASE("limit of queues", test_queues),
 	CASE("limit of FMA descriptors", test_fma),
 	CASE("limit of RDMA posts", test_rdma),
+	CASE("limit of posts in chains", test_chains, .seconds = 60),
+	CASE("limits of another kind of devices", test_other_kind),
 	CASE("users", test_users),
 	CASE("asking for the tag", test_asking),
 	CASE("a greedy user", test_greedy, .seconds = 60),
