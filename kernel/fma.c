@@ -429,13 +429,14 @@ static long kgni_fma_run(struct kgni_xfer *x, void *buf, size_t size)
 {
 	if (x->status != KGNI_ST_OK)
 		return GNI_RC_SUCCESS;
-	/* Also what has no data waits while its target stands still. */
-	if (!kgni_flow_begin(x)) {
-		x->status = KGNI_ST_ABORTED;
-		return GNI_RC_SUCCESS;
-	}
-	kgni_flow_end(x);
 	switch (x->arg.type) {
+	case KGNI_POST_CQWRITE:
+		/* Also what has no data waits while its target stands still. */
+		if (kgni_flow_begin(x))
+			kgni_flow_end(x);
+		else
+			x->status = KGNI_ST_ABORTED;
+		break;
 	case KGNI_POST_FMA_PUT:
 	case KGNI_POST_FMA_PUT_W_SYNCFLAG:
 		return kgni_fma_put(x, buf, size);
