@@ -149,6 +149,16 @@ module_warnings()
 	! grep -E 'warning:|error:' "$log"
 }
 
+# The stock kernel has no KUnit to link them with, but its headers.
+kunit_compiles()
+{
+	local log=$BUILD/lint/kunit.log
+
+	make -j"$(nproc)" KUNIT_DIR="$BUILD/lint/kunit" HAVE_KUNIT=y \
+		KMOD_ARGS=KBUILD_MODPOST_WARN=1 kunit >"$log" 2>&1 || { cat "$log" && return 1; }
+	! grep -E 'warning:|error:' "$log"
+}
+
 user_warnings()
 {
 	make -j"$(nproc)" B=build/lint WERROR=1 lib tools tests tests-fuzz
@@ -173,5 +183,6 @@ step "every source file names its licence" spdx
 step "shellcheck" scripts
 step "checkpatch" checkpatch
 step "module: sparse and W=1 find nothing" module_warnings
+step "KUnit suites compile" kunit_compiles
 step "library, tools and tests compile with -Werror" user_warnings
 echo "1..$number"
