@@ -46,8 +46,8 @@ static_assert(BIT(KGNI_CE_CHANNELS) - 1 == GNI_JOB_CTRL_ALL_CE_MASK);
 
 /* Reductions that a leaf may have begun. */
 #define KGNI_CE_PENDING_MAX	256
-/* A member that nobody has seen yet must be there so long after it is missed. */
-#define KGNI_CE_PATIENCE	(10 * HZ)
+/* A member that nobody has seen yet must be there so many seconds after it is missed. */
+unsigned int kgni_ce_patience = 10;
 
 /**
  * struct kgni_ce_end - who is at the other end of an edge
@@ -439,8 +439,8 @@ static void kgni_ce_expect(struct kgni_domain *d, struct kgni_ce *ce)
 		ce->misses = ce->children & BIT(i) && !ce->child[i].seen;
 	if (!ce->misses)
 		return;
-	ce->deadline = jiffies + KGNI_CE_PATIENCE;
-	queue_delayed_work(system_wq, &d->ce_work, KGNI_CE_PATIENCE);
+	ce->deadline = jiffies + kgni_ce_patience * HZ;
+	queue_delayed_work(system_wq, &d->ce_work, kgni_ce_patience * HZ);
 }
 
 /* The oldest reduction of this id that waits for this child, or a new one. */

@@ -961,6 +961,7 @@ enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgn
 				     u64 saddr, size_t n);
 
 /* ce.c */
+extern unsigned int kgni_ce_patience;
 void kgni_domain_ces_init(struct kgni_domain *d);
 long kgni_ce_create(struct kgni_nic *nic, struct kgni_ioc_ce_create *arg);
 long kgni_ce_configure(struct kgni_nic *nic, const struct kgni_ioc_ce_configure *arg);

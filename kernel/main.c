@@ -31,6 +31,10 @@ MODULE_PARM_DESC(bi_bw, "balanced injection: percent of what a NIC can move (def
 module_param_named(bi_aot_bw, kgni_bi_aot_bw, uint, 0444);
 MODULE_PARM_DESC(bi_aot_bw, "the same for after it stood still (default 100)");
 
+module_param_named(ce_patience, kgni_ce_patience, uint, 0444);
+MODULE_PARM_DESC(ce_patience,
+		 "seconds that a reduction waits for members nobody has seen, 1 to 3600 (default 10)");
+
 /* They are to be of that kind. */
 bool kgni_gemini;
 
@@ -68,6 +72,10 @@ static int __init kgni_check_parameters(void)
 	if (kgni_bi_bw > GNI_BI_INJECT_BW_MAX || kgni_bi_aot_bw > GNI_BI_INJECT_BW_MAX) {
 		pr_err("bi_bw=%u and bi_aot_bw=%u must be at most %u\n", kgni_bi_bw,
 		       kgni_bi_aot_bw, GNI_BI_INJECT_BW_MAX);
+		return -EINVAL;
+	}
+	if (!kgni_ce_patience || kgni_ce_patience > 3600) {
+		pr_err("ce_patience=%u must be 1 to 3600\n", kgni_ce_patience);
 		return -EINVAL;
 	}
 	return 0;

@@ -16,7 +16,7 @@
 #define OUTSIDE_END	64	/* more than what the end of such a call takes */
 #define TIMES		1000000	/* failures that the kernel has left to make */
 #define ANSWERS		6
-#define ROWS_MAX	64
+#define ROWS_MAX	128
 
 bool nth_crippled;
 unsigned int nth_device;

@@ -3,6 +3,7 @@
 # Loading and unloading, parameters, device nodes, sysfs.
 # timeout: 60
 # expect-dmesg: kgni: nics=
+# expect-dmesg: kgni: ce_patience=
 # expect-dmesg: kgni: .* invalid for parameter
 . "${0%/*}/lib.sh"
 
@@ -46,6 +47,8 @@ fails "nics=0 is refused" insmod "$ko" nics=0
 fails "nics=65 is refused" insmod "$ko" nics=65
 fails "nics=-1 is refused" insmod "$ko" nics=-1
 fails "pe_base beyond 32 bits is refused" insmod "$ko" pe_base=4294967295
+fails "ce_patience=0 is refused" insmod "$ko" ce_patience=0
+fails "ce_patience=3601 is refused" insmod "$ko" ce_patience=3601
 fails "unknown values are refused" insmod "$ko" nics=many
 is "$(kgni_loaded && echo loaded)" "" "and leave nothing loaded"
 

@@ -5,7 +5,8 @@
 # timeout: 300
 . "${0%/*}/lib.sh"
 
-load_kgni nics=2
+# The victim's reduction is to wait for as long as the attacks take.
+load_kgni nics=2 ce_patience=3600
 run_prog isolate
 run_prog children
 is "$(kgni_refcount)" 0 "nothing holds the module"
