@@ -32,6 +32,9 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	cq->entries = arg->entries;
 	cq->delay = arg->delay < arg->slots ? arg->delay : arg->slots - 1;
 	cq->mode = arg->mode;
+	cq->limit = arg->entries;
+	if (nic->modes & GNI_CDM_MODE_DUAL_EVENTS)
+		cq->limit = arg->entries > 1 ? arg->entries / 2 : 1;
 	ugni_reqs_init(&cq->reqs);
 	if (arg->mode & GNI_CQ_UNMANAGED)
 		return GNI_RC_SUCCESS;
@@ -85,19 +88,11 @@ static u32 *outstanding(const struct gni_cq *cq, struct gni_ep *ep)
 	return &ep->outstanding[cq != ep->cq];
 }
 
-static void req_end(struct gni_cq *cq, struct ugni_req *r, u32 tid)
+static void req_end(struct gni_cq *cq, struct ugni_req *r)
 {
 	if (r->ep)
 		ugni_add(outstanding(cq, r->ep), -1U);
-	ugni_req_put(&cq->reqs, tid);
-}
-
-/* How many requests an endpoint may have on this queue at a time. */
-static u32 req_limit(const struct gni_cq *cq, const struct gni_ep *ep)
-{
-	if (!(ep->nic->modes & GNI_CDM_MODE_DUAL_EVENTS))
-		return cq->entries;
-	return cq->entries > 1 ? cq->entries / 2 : 1;
+	ugni_req_put(&cq->reqs, r);
 }
 
 /* Called without the lock too, by threads that a destroyed queue may surprise. */
@@ -105,7 +100,25 @@ bool ugni_cq_ready(const struct gni_cq *cq)
 {
 	const struct gni_nic *nic = core_load(&cq->nic);
 
-	return cq->ring.ring && nic && !ugni_away(nic) && kgni_ring_ready(&cq->ring);
+	return cq->ring.ring && nic && !ugni_away(nic) &&
+	       (ugni_cq_has_own(cq) || kgni_ring_ready(&cq->ring));
+}
+
+/*
+ * Put an entry into the ring, behind those that are kept, and wake who waits for it. All
+ * that lie here count as if they were in the ring.
+ */
+void ugni_cq_push(struct gni_cq *cq, u64 entry)
+{
+	const u32 n = core_load(&cq->own_tail) - core_load(&cq->own_head);
+	struct kgni_ioc_cq_wake arg = { .id = cq->id };
+
+	if (n && kgni_ring_count(&cq->ring) + n > cq->ring.mask)
+		core_store_release(&cq->ring.ring->overrun, 1);
+	else
+		kgni_ring_push(&cq->ring, entry);
+	if (ugni_must_wake(&cq->ring, cq->delay))
+		ugni_nic_call(cq->nic, KGNI_IOC_CQ_WAKE, &arg);
 }
 
 /* Were events lost, and is nothing here or inside the driver that could be one of them? */
@@ -158,7 +171,7 @@ static void reap_lost(struct gni_cq *cq)
 		if (req_waits(cq, r, &asked, &settled))
 			left = true;
 		else
-			req_end(cq, r, i);
+			req_end(cq, r);
 	}
 	core_store(&cq->lost, left);
 }
@@ -177,13 +190,11 @@ static u32 req_here(const struct gni_cq *cq, const struct gni_ep *ep)
 /* Count a request more, unless there are too many. */
 static bool req_count(struct gni_cq *cq, struct gni_ep *ep)
 {
-	u32 limit = req_limit(cq, ep);
-
 	/* Posts to several queues may count at once, so count first. */
-	if (ugni_add(outstanding(cq, ep), 1U) <= limit)
+	if (ugni_add(outstanding(cq, ep), 1U) <= cq->limit)
 		return true;
 	/* Of those some may be on other queues. */
-	if (cq != ep->cq && req_here(cq, ep) < limit)
+	if (cq != ep->cq && req_here(cq, ep) < cq->limit)
 		return true;
 	ugni_add(outstanding(cq, ep), -1U);
 	return false;
@@ -200,7 +211,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 		if (!req_count(cq, ep))
 			return ugni_bad(GNI_RC_ERROR_RESOURCE,
 					"%u transactions of the endpoint wait for events, as many as may",
-					req_limit(cq, ep));
+					cq->limit);
 	}
 	rc = ugni_req_get(&cq->reqs, what->smsg, &r, tid);
 	if (rc != GNI_RC_SUCCESS) {
@@ -314,7 +325,7 @@ void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc)
 		ugni_mutex_lock(&cq->slot.lock);
 		r = ugni_req_find(&cq->reqs, tid, smsg);
 		if (r)
-			req_end(cq, r, tid);
+			req_end(cq, r);
 		ugni_mutex_unlock(&cq->slot.lock);
 	}
 	ugni_add(&cq->posting, -1U);
@@ -457,7 +468,7 @@ static void note_entry(struct gni_cq *cq, gni_cq_entry_t e)
 	if (!r)
 		return;
 	if (smsg)
-		req_end(cq, r, tid);
+		req_end(cq, r);
 	else
 		r->seen |= event_mode(e) & r->mode;
 }
@@ -499,25 +510,45 @@ static struct gni_ep *again_ep(const struct gni_cq *cq, gni_cq_entry_t e)
 	return r->ep;
 }
 
-/* @ep: out: who must be asked before the entry is noted, or NULL */
+/* An entry was taken. @ep: out: who must be asked before it is noted, or NULL */
+static gni_return_t entry_taken(struct gni_cq *cq, gni_cq_entry_t e, struct gni_ep **ep)
+{
+	*ep = again_ep(cq, e);
+	if (!*ep)
+		note_entry(cq, e);
+	return entry_rc(e);
+}
+
+static gni_return_t cq_overran(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	core_store(&cq->lost, true);
+	*entry = kgni_cqe_overrun();
+	return overran();
+}
+
+static gni_return_t nothing_there(void)
+{
+	return ugni_bad(GNI_RC_NOT_DONE, "there is no event");
+}
+
+/* @ep: as entry_taken() */
 static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry, struct gni_ep **ep)
 {
 	u64 e = 0;
 
 	*ep = NULL;
+	if (ugni_cq_has_own(cq)) {
+		*entry = ugni_cq_take_own(cq);
+		return GNI_RC_SUCCESS;
+	}
 	switch (kgni_ring_pop(&cq->ring, &e)) {
 	case KGNI_RING_ENTRY:
-		*ep = again_ep(cq, e);
-		if (!*ep)
-			note_entry(cq, e);
 		*entry = e;
-		return entry_rc(e);
+		return entry_taken(cq, e, ep);
 	case KGNI_RING_OVERRUN:
-		core_store(&cq->lost, true);
-		*entry = kgni_cqe_overrun();
-		return overran();
+		return cq_overran(cq, entry);
 	default:
-		return ugni_bad(GNI_RC_NOT_DONE, "there is no event");
+		return nothing_there();
 	}
 }
 
@@ -553,7 +584,7 @@ static struct gni_ep *lost_message(struct gni_cq *cq, gni_cq_entry_t *entry)
 		if (!r->live || !r->copy || r->async || !r->ep)
 			continue;
 		r->async = true;	/* as in again_ep() */
-		*entry = kgni_cqe_done(kgni_cqe_smsg(0, ugni_req_tid(r, i), KGNI_CQE_SMSG),
+		*entry = kgni_cqe_done(kgni_cqe_smsg(0, ugni_req_tid(r), KGNI_CQE_SMSG),
 				       KGNI_CQE_FMA, KGNI_ST_LINK);
 		return r->ep;
 	}
@@ -625,19 +656,68 @@ static gni_return_t cq_pop(gni_cq_handle_t cq_hndl, gni_cq_entry_t *entry)
 	return GNI_RC_NOT_DONE;
 }
 
-UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
+/* An entry that is of no peer was taken by the only thread. */
+static ugni_apart gni_return_t take_quickly(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	struct gni_ep *ep;
+	gni_return_t rc = entry_taken(cq, *entry, &ep);
+
+	if (ep)
+		rc = message_done(cq, ep, entry);
+	return ep && rc == GNI_RC_NOT_DONE ? cq_pop(cq, entry) : rc;
+}
+
+/* cq_pop() for the only thread of a program that has set no handler. */
+static inline_always gni_return_t pop_quickly(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	u64 e = 0;
+
+	switch (kgni_ring_pop(&cq->ring, &e)) {
+	case KGNI_RING_ENTRY:
+		*entry = e;
+		/* A peer's, and well. */
+		if (likely(e >> KGNI_CQE_SOURCE_SHIFT == KGNI_CQE_REMOTE))
+			return GNI_RC_SUCCESS;
+		return take_quickly(cq, entry);
+	case KGNI_RING_OVERRUN:
+		return cq_overran(cq, entry);
+	default:
+		return nothing_there();
+	}
+}
+
+/* GNI_CqGetEvent() where that does not serve. */
+static ugni_cold gni_return_t get_event(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
 {
 	struct gni_cq *cq = ugni_cq(cq_hndl);
 
 	if (!cq)
-		return ugni_end(ugni_no("queue", cq_hndl));
+		return ugni_no("queue", cq_hndl);
 	if (!event_data)
-		return ugni_end(ugni_null(event_data));
+		return ugni_null(event_data);
 	if (ugni_cq_ready(cq))
-		return ugni_end(cq_pop(cq_hndl, event_data));
+		return cq_pop(cq_hndl, event_data);
 	if (core_load(&cq->lost))
 		cq_recover(cq_hndl);
-	return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
+	return nothing_there();
+}
+
+UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
+{
+	struct gni_cq *cq = cq_hndl;
+
+	if (unlikely(!ugni_is_cq(cq) || !event_data || !ugni_alone() || cq->handler ||
+		     !cq->ring.ring || ugni_away(cq->nic)))
+		return ugni_end(get_event(cq_hndl, event_data));
+	if (ugni_cq_has_own(cq)) {
+		*event_data = ugni_cq_take_own(cq);
+		return GNI_RC_SUCCESS;
+	}
+	if (kgni_ring_ready(&cq->ring))
+		return ugni_end(pop_quickly(cq, event_data));
+	if (unlikely(core_load(&cq->lost)))
+		return ugni_end(get_event(cq_hndl, event_data));
+	return ugni_end(nothing_there());
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
@@ -647,8 +727,9 @@ UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
 	if (!cq)
 		return ugni_end(ugni_no("queue", cq_hndl));
 	if (!ugni_cq_ready(cq))
-		return ugni_end(ugni_bad(GNI_RC_NOT_DONE, "there is no event"));
-	return core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) : GNI_RC_SUCCESS;
+		return ugni_end(nothing_there());
+	return !ugni_cq_has_own(cq) && core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) :
+									    GNI_RC_SUCCESS;
 }
 
 /* Return: the descriptor's request if @e was handed out, else NULL. */
@@ -679,25 +760,60 @@ static gni_return_t get_completed(struct gni_cq *cq, gni_cq_entry_t e,
 	r->seen &= ~event_mode(e);
 	/* With both events the global one is the last. */
 	if (event_mode(e) == GNI_CQMODE_GLOBAL_EVENT || !(r->mode & GNI_CQMODE_GLOBAL_EVENT))
-		req_end(cq, r, (u32)kgni_cqe_tid(e));
+		req_end(cq, r);
 	*post_descr = descr;
 	return entry_rc(e);
 }
 
-UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
-					  gni_post_descriptor_t **post_descr)
+static ugni_cold gni_return_t get_completed_of(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
+					       gni_post_descriptor_t **post_descr)
 {
 	struct gni_cq *cq;
 	gni_return_t rc;
 
 	if (!post_descr)
-		return ugni_end(ugni_null(post_descr));
+		return ugni_null(post_descr);
 	cq = ugni_lock(&ugni_cqs, cq_hndl);
 	if (!cq)
-		return ugni_end(ugni_no("queue", cq_hndl));
+		return ugni_no("queue", cq_hndl);
 	rc = get_completed(cq, event_data, post_descr);
 	ugni_unlock(cq);
-	return ugni_end(rc);
+	return rc;
+}
+
+/* The request of a post by FMA that went well and has but the global event; else NULL. */
+static inline_always struct ugni_req *completed_quickly(const struct gni_cq *cq, gni_cq_entry_t e)
+{
+	const u32 tid = CORE_BITS(e, KGNI_CQE_TID_SHIFT, KGNI_CQE_TID_BITS);
+	const u32 index = tid & (UGNI_REQ_MAX - 1);
+	struct ugni_req *r;
+
+	if (unlikely(e >> 53 != KGNI_CQE_FMA << (KGNI_CQE_SOURCE_SHIFT - 53) ||
+		     index >= UGNI_REQ_FIRST || index >= cq->reqs.used))
+		return NULL;
+	r = &cq->reqs.chunk[0][index];
+	return likely(r->live && !r->smsg && ugni_req_post_tid(r) == tid && r->ep &&
+		      r->seen & GNI_CQMODE_GLOBAL_EVENT) ? r : NULL;
+}
+
+UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
+					  gni_post_descriptor_t **post_descr)
+{
+	struct gni_cq *cq = cq_hndl;
+	struct ugni_req *r = NULL;
+	u32 *waiting;
+
+	if (likely(ugni_is_cq(cq) && post_descr && ugni_alone()))
+		r = completed_quickly(cq, event_data);
+	if (unlikely(!r))
+		return ugni_end(get_completed_of(cq_hndl, event_data, post_descr));
+	r->descr->status = GNI_RC_SUCCESS;
+	r->descr->cq_mode_complete = GNI_CQMODE_GLOBAL_EVENT;
+	*post_descr = r->descr;
+	waiting = outstanding(cq, r->ep);
+	core_store(waiting, *waiting - 1);
+	ugni_req_drop(&cq->reqs, r);
+	return GNI_RC_SUCCESS;
 }
 
 /* --- masks --------------------------------------------------------------------- */

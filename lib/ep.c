@@ -57,6 +57,7 @@ static gni_return_t ep_bind(struct gni_ep *ep, u32 remote_pe, u32 remote_id)
 		return ugni_bad(GNI_RC_INVALID_PARAM, "the endpoint is bound, to 0x%x, 0x%x",
 				ep->remote_pe, ep->remote_id);
 	ep->bound = true;
+	ep->peer = ugni_peer(remote_pe);
 	ep->remote_pe = remote_pe;
 	ep->remote_id = remote_id;
 	if (!ep->events_set) {
@@ -134,6 +135,7 @@ static gni_return_t ep_unbind(struct gni_ep *ep)
 	ugni_smsg_release(ep->smsg);
 	ep->smsg = NULL;
 	ep->bound = false;
+	ep->peer = 0;
 	ep->events_set = false;
 	ep->ce_type = GNI_CE_CHILD_UNUSED;
 	return GNI_RC_SUCCESS;

@@ -35,8 +35,8 @@
 
 struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14, NULL);
 struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, ugni_nic_recycle);
-struct ugni_arena ugni_eps = ARENA(0x50454e47, 7, 1U << 21, NULL);
-struct ugni_arena ugni_cqs = ARENA(0x51434e47, 9, 1U << 16, ugni_cq_recycle);
+struct ugni_arena ugni_eps = ARENA(UGNI_EP_MAGIC, UGNI_EP_SHIFT, 1U << 21, NULL);
+struct ugni_arena ugni_cqs = ARENA(UGNI_CQ_MAGIC, UGNI_CQ_SHIFT, 1U << 16, ugni_cq_recycle);
 struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);
 struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, NULL);
 struct ugni_arena ugni_ces = ARENA(0x45434e47, 7, 1U << 14, NULL);
@@ -44,8 +44,8 @@ struct ugni_arena ugni_msgqs = ARENA(0x514d4e47, 9, 1U << 14, NULL);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
-_Static_assert(sizeof(struct gni_ep) <= 1U << 7, "size of a slot");
-_Static_assert(sizeof(struct gni_cq) <= 1U << 9, "size of a slot");
+_Static_assert(sizeof(struct gni_ep) <= 1U << UGNI_EP_SHIFT, "size of a slot");
+_Static_assert(sizeof(struct gni_cq) <= 1U << UGNI_CQ_SHIFT, "size of a slot");
 _Static_assert(sizeof(struct gni_comp_chan) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_err) <= 1U << 7, "size of a slot");
 _Static_assert(sizeof(struct gni_ce) <= 1U << 7, "size of a slot");

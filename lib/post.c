@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Posts. Driver: kernel/fma.c for all of them, kernel/bte.c for what it does
- * asynchronously. GNI_GetCompleted() is in cq.c.
+ * asynchronously. The short way of those that are simple is in fma.c,
+ * GNI_GetCompleted() in cq.c.
  *
  * A descriptor is read once, when it is posted, by kernel/core/descr.h. Only
  * status and cq_mode_complete are ever written, when the transaction is completed.
@@ -164,68 +165,8 @@ gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
 	return ugni_nic_call(nic, KGNI_IOC_POST, (void *)(uintptr_t)arg);
 }
 
-/* A put that the window could not do after all. Its request was begun. */
-static gni_return_t put_again(struct gni_nic *nic, const gni_post_descriptor_t *d,
-			      const struct ugni_put *p, u32 remote_pe)
-{
-	struct kgni_ioc_post arg = { .type = p->type };
-	gni_cq_handle_t none = NULL;
-
-	kgni_descr_read(&arg, d, &none);
-	arg.remote_pe = remote_pe;
-	arg.remote_event = p->remote_event;
-	arg.src_event = p->src_event;
-	arg.src_cq = p->cq ? p->cq->id : 0;
-	return ugni_nic_call(nic, KGNI_IOC_POST, &arg);
-}
-
-/*
- * A small put of which everything is in order and known. @ep is locked, and unlocked if
- * the put was done. Return: false if it is not that simple.
- */
-static bool put_quickly(struct gni_ep *ep, gni_post_descriptor_t *d, gni_return_t *rc)
-{
-	struct ugni_put p = {
-		.src = { (const void *)(uintptr_t)d->local_addr },
-		.length = { (u32)d->length },
-		.addr = d->remote_addr,
-		.remote_event = ep->remote_event,
-		.type = GNI_POST_FMA_PUT,
-		.mode = d->cq_mode,
-	};
-	const struct kgni_mem_handle h = kgni_descr_handle(&d->remote_mem_hndl);
-	struct ugni_req req = { .descr = d, .mode = (u8)(p.mode & GNI_CQMODE_DUAL_EVENTS) };
-	const u32 remote_pe = ep->remote_pe;
-	struct gni_nic *nic = ep->nic;
-	struct ugni_window *w;
-	u32 tid = 0;
-
-	if (!ep->bound || d->length - 1 >= UGNI_PUT_PIECE || p.mode & ~KGNI_CQMODE_ALL ||
-	    d->dlvr_mode & ~KGNI_DLV_ALL || !mode_allowed(nic, p.mode))
-		return false;
-	w = ugni_window_ready(ep, &ep->window, &h, &p);
-	if (!w)
-		return false;
-	if (req.mode && ugni_cq_tells(ep->cq)) {
-		p.cq = ep->cq;
-		*rc = ugni_cq_begin(p.cq, ep, &req, &tid);
-		p.src_event = kgni_cqe_post(ep->local_event, tid);
-	}
-	ugni_unlock(ep);
-	if (*rc != GNI_RC_SUCCESS) {
-		ugni_window_leave(w);
-		return true;
-	}
-	if (!ugni_window_put(nic, w, &p))
-		*rc = put_again(nic, d, &p, remote_pe);
-	if (p.cq)
-		ugni_cq_posted(p.cq, tid, false, *rc);
-	return true;
-}
-
 /* @ep is locked, and unlocked. */
-static __attribute__((noinline)) gni_return_t post_fully(struct gni_ep *ep,
-							 gni_post_descriptor_t *descr, u32 type)
+static gni_return_t post_locked(struct gni_ep *ep, gni_post_descriptor_t *descr, u32 type)
 {
 	struct kgni_ioc_post arg = { .type = type };
 	struct gni_nic *nic = ep->nic;
@@ -248,7 +189,6 @@ static __attribute__((noinline)) gni_return_t post_fully(struct gni_ep *ep,
 /* @types: bit n for type n, as the call takes them. */
 static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr, u32 types)
 {
-	gni_return_t rc = GNI_RC_SUCCESS;
 	struct gni_ep *ep;
 	u32 type;
 
@@ -260,9 +200,7 @@ static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_de
 	ep = ugni_ep_lock(ep_hndl);
 	if (!ep)
 		return ugni_no("endpoint", ep_hndl);
-	if (type == GNI_POST_FMA_PUT && put_quickly(ep, post_descr, &rc))
-		return rc;
-	return post_fully(ep, post_descr, type);
+	return post_locked(ep, post_descr, type);
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
@@ -271,14 +209,22 @@ UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descript
 			     1U << GNI_POST_RDMA_PUT | 1U << GNI_POST_RDMA_GET));
 }
 
-UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+/**
+ * ugni_post_fma - GNI_PostFma(), the general way
+ * @ep_hndl: endpoint
+ * @post_descr: descriptor
+ *
+ * Return: as GNI_PostFma().
+ */
+gni_return_t ugni_post_fma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
 {
 	if (post_descr && post_descr->type == GNI_POST_CE)
-		return ugni_end(ugni_ce_post(ep_hndl, post_descr));
-	return ugni_end(post(ep_hndl, post_descr,
-			     1U << GNI_POST_FMA_PUT | 1U << GNI_POST_FMA_PUT_W_SYNCFLAG |
-			     1U << GNI_POST_FMA_GET | 1U << GNI_POST_FMA_GET_W_FLAG |
-			     1U << GNI_POST_AMO | 1U << GNI_POST_AMO_W_FLAG));
+		return ugni_end_call("GNI_PostFma", ugni_ce_post(ep_hndl, post_descr), false);
+	return ugni_end_call("GNI_PostFma",
+			     post(ep_hndl, post_descr,
+				  1U << GNI_POST_FMA_PUT | 1U << GNI_POST_FMA_PUT_W_SYNCFLAG |
+				  1U << GNI_POST_FMA_GET | 1U << GNI_POST_FMA_GET_W_FLAG |
+				  1U << GNI_POST_AMO | 1U << GNI_POST_AMO_W_FLAG), false);
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostCqWrite(gni_ep_handle_t ep_hndl,

@@ -42,6 +42,15 @@
 #include "core/smsg.h"
 
 #define UGNI_PUBLIC	__attribute__((visibility("default")))
+/* All else that is declared here is the library's own, and need not be looked up. */
+#pragma GCC visibility push(hidden)
+
+#define likely(x)	__builtin_expect(!!(x), 1)
+#define unlikely(x)	__builtin_expect(!!(x), 0)
+#define inline_always	inline __attribute__((always_inline))
+/* What is not on the short way stays out of it. */
+#define ugni_cold	__attribute__((cold, noinline))
+#define ugni_apart	__attribute__((noinline))
 
 /* --- debug.c: what UGNI_DEBUG prints ------------------------------------- */
 
@@ -103,16 +112,17 @@ static inline void ugni_mutex_unlock(pthread_mutex_t *lock)
 		pthread_mutex_unlock(lock);
 }
 
-/* Add to what several threads may add to. Return: the sum. */
-#define ugni_add(p, n)		__extension__({				\
+/* Add to what several threads may add to. Return: the sum. @alone: of ugni_alone() */
+#define ugni_add_as(alone, p, n)	__extension__({			\
 	__typeof__(*(p)) sum_;						\
 									\
-	if (ugni_alone())						\
+	if (alone)							\
 		core_store(p, sum_ = *(p) + (n));			\
 	else								\
 		sum_ = __atomic_add_fetch(p, n, __ATOMIC_SEQ_CST);	\
 	sum_;								\
 })
+#define ugni_add(p, n)		ugni_add_as(ugni_alone(), p, n)
 
 /* --- handle.c: arenas of objects ---------------------------------------- */
 
@@ -157,6 +167,12 @@ struct ugni_arena {
 	u32 free_tail;
 	u32 free_count;
 };
+
+/* Of the arenas that the short ways look into. */
+#define UGNI_EP_MAGIC	0x50454e47
+#define UGNI_EP_SHIFT	7
+#define UGNI_CQ_MAGIC	0x51434e47
+#define UGNI_CQ_SHIFT	10
 
 extern struct ugni_arena ugni_cdms;
 extern struct ugni_arena ugni_nics;
@@ -214,6 +230,17 @@ static inline bool ugni_live(const struct ugni_arena *a, const void *obj)
 	return core_load_acquire(&((const struct ugni_slot *)obj)->magic) == a->magic;
 }
 
+/* Is it a handle? @magic, @shift: the arena's */
+static inline_always bool ugni_is(const struct ugni_arena *a, u32 magic, u32 shift,
+				  const void *handle)
+{
+	size_t committed = core_load_acquire(&a->committed);
+	uintptr_t off = (uintptr_t)handle - core_load(&a->base);
+
+	return likely(off < committed && !(off & ((1UL << shift) - 1)) &&
+		      core_load_acquire(&((const struct ugni_slot *)handle)->magic) == magic);
+}
+
 /**
  * ugni_lookup - check a handle
  * @a: arena of the type that it should be of
@@ -224,12 +251,7 @@ static inline bool ugni_live(const struct ugni_arena *a, const void *obj)
  */
 static inline void *ugni_lookup(const struct ugni_arena *a, const void *handle)
 {
-	size_t committed = core_load_acquire(&a->committed);
-	uintptr_t off = (uintptr_t)handle - core_load(&a->base);
-
-	if (off >= committed || off & ((1UL << a->shift) - 1) || !ugni_live(a, handle))
-		return NULL;
-	return (void *)(uintptr_t)handle;
+	return ugni_is(a, a->magic, a->shift, handle) ? (void *)(uintptr_t)handle : NULL;
 }
 
 /**
@@ -243,12 +265,12 @@ static inline void *ugni_lock(const struct ugni_arena *a, const void *handle)
 {
 	struct ugni_slot *s = ugni_lookup(a, handle);
 
-	if (!s)
-		return NULL;
-	ugni_mutex_lock(&s->lock);
+	if (!s || ugni_alone())
+		return s;
+	pthread_mutex_lock(&s->lock);
 	if (ugni_live(a, s))
 		return s;
-	ugni_mutex_unlock(&s->lock);
+	pthread_mutex_unlock(&s->lock);
 	return NULL;
 }
 
@@ -261,30 +283,32 @@ static inline void ugni_unlock(void *obj)
 
 #define UGNI_REQ_INDEX_BITS	20
 #define UGNI_REQ_MAX		(1U << UGNI_REQ_INDEX_BITS)
-#define UGNI_REQ_CHUNKS		15	/* 64, 64, 128, 256 ... */
+#define UGNI_REQ_FIRST_BITS	8
+#define UGNI_REQ_FIRST		(1U << UGNI_REQ_FIRST_BITS)
+#define UGNI_REQ_CHUNKS		13	/* 256, 256, 512, 1024 ... */
 
 /**
  * struct ugni_req - one transaction whose source events are awaited
  * @descr: the caller's descriptor; NULL for a short message
  * @ep: endpoint it was posted on, NULL once that is destroyed
+ * @copy: a short message as it was sent, if it may be sent again; freed with
+ *	the request
  * @next: request after this one in the list of free ones
- * @gen: goes up with every use, part of the transaction id
+ * @id: its index, and from UGNI_REQ_INDEX_BITS on what goes up with every use
+ * @tries: how often a message was sent again
  * @live: in use
  * @smsg: a short message, of a message queue too
  * @msgq: of a message queue
  * @async: the driver's answer comes before the transaction is done
- * @copy: a short message as it was sent, if it may be sent again; freed with
- *	the request
- * @tries: how often it was sent again
  * @mode: GNI_CQMODE_LOCAL_EVENT, GNI_CQMODE_GLOBAL_EVENT: as posted
- * @seen: those of @mode that were handed out and not yet asked about
+ * @seen: those of @mode that were handed out, or are sure to be, and not yet asked about
  */
 struct ugni_req {
 	gni_post_descriptor_t *descr;
 	struct gni_ep *ep;
 	void *copy;
-	u32 next;
-	u16 gen;
+	struct ugni_req *next;
+	u32 id;
 	u16 tries;
 	bool live;
 	bool smsg;
@@ -297,24 +321,68 @@ struct ugni_req {
 /**
  * struct ugni_reqs - the requests of a queue, under its lock
  * @chunk: the table, in chunks that double in size
- * @used: requests that were in use at some time
- * @free_head: oldest free request
- * @free_tail: youngest free request
+ * @used: how many requests there are
+ * @free: oldest free request; the last of the list is never taken
+ * @free_end: youngest free request
  */
 struct ugni_reqs {
 	struct ugni_req *chunk[UGNI_REQ_CHUNKS];
 	u32 used;
-	u32 free_head;
-	u32 free_tail;
+	struct ugni_req *free;
+	struct ugni_req *free_end;
 };
 
 void ugni_reqs_init(struct ugni_reqs *t);
 void ugni_reqs_destroy(struct ugni_reqs *t);
-struct ugni_req *ugni_req_at(const struct ugni_reqs *t, u32 index);
+struct ugni_req *ugni_req_far(const struct ugni_reqs *t, u32 index);
 gni_return_t ugni_req_get(struct ugni_reqs *t, bool smsg, struct ugni_req **req, u32 *tid);
-u32 ugni_req_tid(const struct ugni_req *r, u32 index);
 struct ugni_req *ugni_req_find(const struct ugni_reqs *t, u32 tid, bool smsg);
-void ugni_req_put(struct ugni_reqs *t, u32 index);
+void ugni_req_put(struct ugni_reqs *t, struct ugni_req *r);
+
+/* A request's transaction id: of a post's, of any. */
+static inline u32 ugni_req_post_tid(const struct ugni_req *r)
+{
+	return r->id & ((1U << KGNI_CQE_TID_BITS) - 1);
+}
+
+static inline u32 ugni_req_tid(const struct ugni_req *r)
+{
+	return r->smsg ? r->id & ((1U << KGNI_CQE_SMSG_TID_BITS) - 1) : ugni_req_post_tid(r);
+}
+
+/* Return: the request, in use or not; NULL if there never was one. */
+static inline struct ugni_req *ugni_req_at(const struct ugni_reqs *t, u32 index)
+{
+	if (unlikely(index >= t->used))
+		return NULL;
+	return likely(index < UGNI_REQ_FIRST) ? &t->chunk[0][index] : ugni_req_far(t, index);
+}
+
+/* Take a free request, if there are more than the last. */
+static inline struct ugni_req *ugni_req_take(struct ugni_reqs *t, bool smsg)
+{
+	struct ugni_req *r = t->free;
+
+	if (unlikely(!r || !r->next))
+		return NULL;
+	t->free = r->next;
+	r->live = true;
+	r->smsg = smsg;
+	r->tries = 0;
+	r->seen = 0;
+	return r;
+}
+
+/* End a live request, which has no copy. */
+static inline void ugni_req_drop(struct ugni_reqs *t, struct ugni_req *r)
+{
+	r->live = false;
+	r->ep = NULL;
+	r->id += UGNI_REQ_MAX;
+	r->next = NULL;
+	t->free_end->next = r;
+	t->free_end = r;
+}
 
 /* --- objects ----------------------------------------------------------------- */
 
@@ -370,9 +438,11 @@ struct gni_nic {
 	u32 stat[GNI_NUM_STATS];
 };
 
+#define UGNI_CQ_OWN	64U
+
 /**
  * struct gni_cq - a completion queue
- * @slot: head; its lock guards taking entries, @reqs, @eps and @lost
+ * @slot: head; its lock guards taking entries, @reqs, @eps, @lost and @own
  * @nic: NIC handle it belongs to
  * @id: the driver's name for it
  * @entries: how many entries the program asked for
@@ -389,6 +459,10 @@ struct gni_nic {
  * @chan: completion channel, or NULL; set once
  * @armed: @chan was asked to tell of the next event, and its program was not
  *	told yet; atomic
+ * @limit: how many requests an endpoint may have here at a time
+ * @own_head: entries that were taken from @own, free running
+ * @own_tail: entries that were put there
+ * @own: entries of the only thread's own posts, older than what the ring has
  * @reqs: transactions that will complete here
  */
 struct gni_cq {
@@ -407,7 +481,11 @@ struct gni_cq {
 	void *context;
 	struct gni_comp_chan *chan;
 	bool armed;
+	u32 limit;
+	u32 own_head;
+	u32 own_tail;
 	struct ugni_reqs reqs;
+	u64 own[UGNI_CQ_OWN];
 };
 
 /**
@@ -464,6 +542,7 @@ struct gni_ce {
  * @ce_type: the child of an edge of a collective tree that it is, a gni_ce_child_t
  * @ce_child: the child's number
  * @ce_id: the channel at the other end
+ * @peer: @remote_pe as ugni_peer() has it while it is bound, else 0
  * @remote_pe: peer's PE address
  * @remote_id: peer's instance id
  * @local_event: value of source events
@@ -477,19 +556,20 @@ struct gni_ep {
 	struct gni_cq *cq;
 	struct ugni_smsg *smsg;
 	void *dgram_buf;
-	u16 dgram_size;
-	bool dgram_used;
-	bool bound;
-	bool events_set;
-	u8 ce_type;
-	u8 ce_child;
-	u32 ce_id;
+	u64 peer;
+	struct ugni_window *window;
 	u32 remote_pe;
 	u32 remote_id;
 	u32 local_event;
 	u32 remote_event;
 	u32 outstanding[2];
-	struct ugni_window *window;
+	u32 ce_id;
+	u16 dgram_size;
+	u8 ce_child;
+	u8 ce_type : 2;
+	bool dgram_used : 1;
+	bool bound : 1;
+	bool events_set : 1;
 };
 
 static inline struct gni_nic *ugni_nic(gni_nic_handle_t hndl)
@@ -497,9 +577,19 @@ static inline struct gni_nic *ugni_nic(gni_nic_handle_t hndl)
 	return ugni_lookup(&ugni_nics, hndl);
 }
 
+static inline_always bool ugni_is_cq(gni_cq_handle_t hndl)
+{
+	return ugni_is(&ugni_cqs, UGNI_CQ_MAGIC, UGNI_CQ_SHIFT, hndl);
+}
+
 static inline struct gni_cq *ugni_cq(gni_cq_handle_t hndl)
 {
-	return ugni_lookup(&ugni_cqs, hndl);
+	return ugni_is_cq(hndl) ? hndl : NULL;
+}
+
+static inline_always bool ugni_is_ep(gni_ep_handle_t hndl)
+{
+	return ugni_is(&ugni_eps, UGNI_EP_MAGIC, UGNI_EP_SHIFT, hndl);
 }
 
 static inline struct gni_ep *ugni_ep_lock(gni_ep_handle_t hndl)
@@ -555,6 +645,39 @@ static inline bool ugni_cq_tells(const struct gni_cq *cq)
 	return cq && cq->ring.ring;
 }
 
+static inline bool ugni_cq_has_own(const struct gni_cq *cq)
+{
+	return core_load(&cq->own_head) != core_load(&cq->own_tail);
+}
+
+/*
+ * Keep an entry of the only thread's own for it: it goes by no shared memory, and wakes
+ * nobody. Return: false if it has to be put into the ring.
+ */
+static inline bool ugni_cq_keep(struct gni_cq *cq, u64 entry)
+{
+	const struct kgni_ring *ring = cq->ring.ring;
+	const u32 n = cq->own_tail - cq->own_head;
+
+	if (unlikely(core_load(&ring->tail) != core_load(&ring->head) || n >= UGNI_CQ_OWN ||
+		     n > cq->ring.mask || core_load(&ring->armed) | core_load(&ring->notify)))
+		return false;
+	cq->own[cq->own_tail % UGNI_CQ_OWN] = entry;
+	core_store(&cq->own_tail, cq->own_tail + 1);
+	return true;
+}
+
+/* Take the oldest entry that was kept; there is one. */
+static inline u64 ugni_cq_take_own(struct gni_cq *cq)
+{
+	const u64 e = cq->own[cq->own_head % UGNI_CQ_OWN];
+
+	core_store(&cq->own_head, cq->own_head + 1);
+	return e;
+}
+
+void ugni_cq_push(struct gni_cq *cq, u64 entry);
+
 /* What became of a short message whose way failed. */
 enum ugni_again {
 	UGNI_AGAIN_FAILED,
@@ -573,8 +696,69 @@ void ugni_err_release_all(const struct gni_nic *nic);
 gni_return_t ugni_ce_post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *d);
 void ugni_ce_destroy_all(const struct gni_nic *nic);
 
+/* What comes after an access to a window sees a mark that was set before its end. */
+#if defined(__x86_64__) || defined(__i386__)
+#define ugni_window_fence()	__atomic_signal_fence(__ATOMIC_SEQ_CST)
+#else
+#define ugni_window_fence()	core_mb()
+#endif
+
 /* window.c */
-struct ugni_window;
+/**
+ * struct ugni_window - a region of a peer
+ * @handle: its handle
+ * @whose: of ugni_peer(), while it is open; else UGNI_NOBODY
+ * @base: address of its first byte at the peer
+ * @length: bytes
+ * @data: where these are, or NULL
+ * @live: 0 once it leads nowhere
+ * @flags: of all windows: KGNI_DRIVER_ONLY
+ * @counted: where it is counted what is done through windows
+ * @rights: KGNI_WINDOW_*
+ * @users: who has it pinned; atomic
+ * @used: since the hand of the clock came by
+ * @ring: the ring, or @ring.ring is NULL
+ * @delay: events that may wait in the ring before a sleeper is woken
+ * @index: the driver's name for it
+ * @gen: while it is open, of this window alone; else 0
+ * @pe: whose it is
+ * @state: a free slot, one that was seen or one that is open
+ * @wait: seen only: posts until it is opened
+ * @next: next slot of the same hash, or NULL
+ * @ring_length: bytes of the ring's mapping
+ */
+struct ugni_window {
+	struct kgni_mem_handle handle;
+	u64 whose;
+	u64 base;
+	u64 length;
+	char *data;
+	const u8 *live;
+	const u32 *flags;
+	u64 *counted;
+	u32 rights;
+	u32 users;
+	struct kgni_ring_view ring;
+	u32 delay;
+	u32 index;
+	u64 gen;
+	u32 pe;
+	u32 state;
+	u32 wait;
+	bool used;
+	struct ugni_window *next;
+	u64 ring_length;
+};
+
+#define UGNI_NOBODY	(~0ULL)
+
+/* Never 0, nor UGNI_NOBODY. */
+static inline u64 ugni_peer(u32 pe)
+{
+	return 1ULL << 32 | pe;
+}
+
+bool ugni_window_readable(const void *src, u64 length);
 bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct gni_cq *cq,
 		      struct ugni_window **hint);
 void ugni_windows_end(struct gni_nic *nic);
@@ -611,6 +795,28 @@ struct ugni_put {
 	bool smsg;
 };
 
+struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **hint, u64 peer,
+				     struct kgni_mem_handle h, u64 addr, u64 length);
+/**
+ * struct ugni_event - an event for the target's queue, and of what it tells
+ * @data: its value
+ * @type: gni_post_type_t
+ * @smsg: it is a message's
+ * @addr: address at the target
+ * @length: bytes
+ */
+struct ugni_event {
+	u64 data;
+	u32 type;
+	bool smsg;
+	u64 addr;
+	u64 length;
+};
+
+void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
+		      enum kgni_cqe_status status, const struct ugni_event *e);
+enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_window *w,
+				       const struct ugni_event *e);
 struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
 				      const struct kgni_mem_handle *h, const struct ugni_put *p);
 void ugni_window_leave(struct ugni_window *w);
@@ -618,16 +824,112 @@ bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ug
 void ugni_windows_drop(struct gni_nic *nic);
 void ugni_nic_recycle(void *obj);
 
-/* What comes after an access to a window sees a mark that was set before its end. */
-#if defined(__x86_64__) || defined(__i386__)
-#define ugni_window_fence()	__atomic_signal_fence(__ATOMIC_SEQ_CST)
-#else
-#define ugni_window_fence()	core_mb()
-#endif
+static inline bool ugni_window_has(const struct ugni_window *w, const struct kgni_mem_handle *h)
+{
+	return core_load(&w->handle.qword1) == h->qword1 &&
+	       core_load(&w->handle.qword2) == h->qword2;
+}
+
+static inline void ugni_window_unpin(struct ugni_window *w, bool alone)
+{
+	if (!alone)
+		ugni_add_as(false, &w->users, -1U);
+}
+
+/*
+ * Return: true if it still is what it was found as, and stays so until it is unpinned.
+ * While there is but one thread, nobody takes it away.
+ */
+static inline bool ugni_window_pin(struct ugni_window *w, u64 whose,
+				   const struct kgni_mem_handle *h, bool alone)
+{
+	if (!alone)
+		ugni_add_as(false, &w->users, 1U);
+	/* Pairs with the barrier of slot_try_free(). */
+	if (likely(core_load_acquire(&w->whose) == whose && ugni_window_has(w, h)))
+		return true;
+	ugni_window_unpin(w, alone);
+	return false;
+}
+
+static inline bool ugni_window_covers(const struct ugni_window *w, u64 addr, u64 length)
+{
+	return addr - w->base < w->length && length <= w->length - (addr - w->base);
+}
+
+static inline void *ugni_window_at(const struct ugni_window *w, u64 addr)
+{
+	return w->data + (addr - w->base);
+}
+
+/* Does it lead to its region? After an access: did that go there? */
+static inline bool ugni_window_live(const struct ugni_window *w)
+{
+	ugni_window_fence();
+	return core_load(w->live);
+}
+
+static inline void ugni_window_exit(struct ugni_window *w)
+{
+	ugni_window_unpin(w, ugni_alone());
+}
+
+/*
+ * Keep a window that was found earlier from ending, till ugni_window_exit(). Return:
+ * false if it has ended, or if the driver is to do everything.
+ */
+static inline bool ugni_window_enter(struct ugni_window *w, u64 gen)
+{
+	if (!ugni_alone())
+		ugni_add(&w->users, 1U);
+	/* Pairs with the barrier of slot_try_free(). */
+	if (core_load_acquire(&w->gen) == gen && !core_load(w->flags))
+		return true;
+	ugni_window_exit(w);
+	return false;
+}
+
+/* Is somebody to be told of an entry more? The push's barrier pairs with that of arming. */
+static inline bool ugni_must_wake(const struct kgni_ring_view *ring, u32 delay)
+{
+	if (!core_load(&ring->ring->armed) && !core_load(&ring->ring->notify))
+		return false;
+	return !kgni_ring_masked(ring) && kgni_ring_count(ring) > delay;
+}
+
+/* Pages that puts read from and that are known to be there. */
+#define UGNI_PAGES_SEEN	512
+#define UGNI_PAGE_BITS	12
+
+extern u64 ugni_pages_seen[UGNI_PAGES_SEEN];
+
+/* Could the program read there? */
+static inline bool ugni_readable(u64 addr, u64 length)
+{
+	const u64 page = addr >> UGNI_PAGE_BITS;
+
+	/* Nothing is on page 0. */
+	return (likely(core_load(&ugni_pages_seen[page % UGNI_PAGES_SEEN]) == page && page) &&
+		(addr + length - 1) >> UGNI_PAGE_BITS == page) ||
+	       ugni_window_readable((const void *)(uintptr_t)addr, length);
+}
+
+/* copy.c */
+void ugni_copy_bytes(void *dst, const void *src, u64 n);
+
+/* Words that programs poll are never torn. */
+static inline void ugni_copy(void *dst, const void *src, u64 n)
+{
+	if (likely(n == 8 && !(((uintptr_t)dst | (uintptr_t)src) & 7)))
+		core_store((u64 *)dst, core_load((const u64 *)src));
+	else
+		ugni_copy_bytes(dst, src, n);
+}
 
 /* post.c */
 gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
 		       const struct kgni_ioc_post *arg, struct gni_cq *cq);
+gni_return_t ugni_post_fma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr);
 
 /* smsg.c */
 void ugni_smsg_release(struct ugni_smsg *s);
@@ -668,5 +970,7 @@ void ugni_sys_print(const char *line, size_t length);
 int ugni_sys_eventfd(void);
 void ugni_sys_eventfd_add(int fd);
 bool ugni_sys_eventfd_take(int fd);
+
+#pragma GCC visibility pop
 
 #endif /* _UGNI_H */

@@ -23,63 +23,18 @@
 #include "core/rules.h"
 #include <gni/netlink.h>
 
-#define SLOTS		3968
-#define HASH_BITS	10
+#define SLOTS		KGNI_WINDOWS_MAX
+#define HASH_BITS	13
 #define HASH(x)		((u32)((x) * 0x9e3779b97f4a7c15ULL >> (64 - HASH_BITS)))
 /* Bytes of all windows together. */
 #define BYTES_MAX	(1ULL << 38)
 /* So many posts to a region that is not to be mapped, then the driver is asked again. */
 #define REFUSED_POSTS	4096
-/* Pages that puts read from and that are known to be there. */
-#define PAGES_SEEN	512
-#define PAGE_BITS	12
-
-_Static_assert(SLOTS <= KGNI_WINDOWS_MAX, "as many as the driver allows");
 
 enum slot_state {
 	SLOT_FREE,
 	SLOT_SEEN,	/* a post went there */
 	SLOT_OPEN,
-};
-
-/**
- * struct ugni_window - a region of a peer
- * @handle: its handle
- * @pe: whose it is
- * @state: enum slot_state
- * @users: who has it pinned; atomic
- * @used: since the hand of the clock came by
- * @next: next slot of the same hash, UGNI_NONE for the last
- * @wait: SLOT_SEEN: posts until it is opened
- * @rights: KGNI_WINDOW_*
- * @delay: events that may wait in the ring before a sleeper is woken
- * @index: the driver's name for it
- * @base: address of its first byte at the peer
- * @length: bytes
- * @data: where these are, or NULL
- * @live: 0 once it leads nowhere
- * @flags: of all windows: KGNI_DRIVER_ONLY
- * @ring: the ring, or @ring.ring is NULL
- * @ring_length: bytes of its mapping
- */
-struct ugni_window {
-	struct kgni_mem_handle handle;
-	u32 pe;
-	u32 state;
-	u32 users;
-	bool used;
-	u32 next;
-	u32 wait;
-	u32 rights;
-	u32 delay;
-	u32 index;
-	u64 base;
-	u64 length;
-	char *data;
-	const u8 *live;
-	const u32 *flags;
-	struct kgni_ring_view ring;
-	u64 ring_length;
 };
 
 /**
@@ -90,8 +45,9 @@ struct ugni_window {
  * @max: how many there may be
  * @off: there are to be none
  * @hand: where the clock goes on
+ * @opened: how many were opened so far
  * @bytes: of all of them
- * @hash: first slot, and UGNI_NONE for none
+ * @hash: first slot
  * @slot: the windows
  */
 struct ugni_windows {
@@ -101,8 +57,9 @@ struct ugni_windows {
 	u32 max;
 	bool off;
 	u32 hand;
+	u64 opened;
 	u64 bytes;
-	u32 hash[1 << HASH_BITS];
+	struct ugni_window *hash[1 << HASH_BITS];
 	struct ugni_window slot[SLOTS];
 };
 
@@ -111,29 +68,34 @@ static const struct kgni_window_state no_state;
 
 /* --- where puts read from ------------------------------------------------------- */
 
-static u64 pages_seen[PAGES_SEEN];
+u64 ugni_pages_seen[UGNI_PAGES_SEEN];
 
 /*
- * Could the program read there? A page that was there once is taken to be there
- * still, as it would be by hardware.
+ * A page that was there once is taken to be there still, as it would be by hardware.
  */
 static bool readable(u64 addr, u64 length)
 {
-	u64 last = (addr + length - 1) >> PAGE_BITS;
-	u64 page = addr >> PAGE_BITS;
+	u64 last = (addr + length - 1) >> UGNI_PAGE_BITS;
+	u64 page = addr >> UGNI_PAGE_BITS;
 
 	if (!page || addr + length - 1 < addr)
 		return false;
 	for (; page <= last; page++) {
-		u64 *seen = &pages_seen[page % PAGES_SEEN];
+		u64 *seen = &ugni_pages_seen[page % UGNI_PAGES_SEEN];
 
 		if (core_load(seen) == page)
 			continue;
-		if (!ugni_sys_readable(page << PAGE_BITS, 1 << PAGE_BITS))
+		if (!ugni_sys_readable(page << UGNI_PAGE_BITS, 1 << UGNI_PAGE_BITS))
 			return false;
 		core_store(seen, page);
 	}
 	return true;
+}
+
+/* Of what a program wants to have sent. */
+bool ugni_window_readable(const void *src, u64 length)
+{
+	return !length || readable((u64)(uintptr_t)src, length);
 }
 
 /* --- finding windows -------------------------------------------------------------- */
@@ -145,52 +107,27 @@ static u32 window_hash(const struct kgni_mem_handle *h, u32 pe)
 
 static bool window_is(const struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 {
-	return core_load(&w->handle.qword1) == h->qword1 &&
-	       core_load(&w->handle.qword2) == h->qword2 && core_load(&w->pe) == pe;
-}
-
-static bool window_covers(const struct ugni_window *w, u64 addr, u64 length)
-{
-	return addr - w->base < w->length && length <= w->length - (addr - w->base);
-}
-
-static void *window_at(const struct ugni_window *w, u64 addr)
-{
-	return w->data + (addr - w->base);
-}
-
-/* Does it lead to its region? After an access: did that go there? */
-static bool window_live(const struct ugni_window *w)
-{
-	ugni_window_fence();
-	return core_load(w->live);
+	return ugni_window_has(w, h) && w->pe == pe;
 }
 
 static void unpin(struct ugni_window *w)
 {
-	ugni_add(&w->users, -1U);
+	ugni_window_unpin(w, ugni_alone());
 }
 
-/* Return: true if it still is what it was found as, and stays so until unpin(). */
 static bool pin(struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 {
-	ugni_add(&w->users, 1U);
-	/* Pairs with the barrier of slot_try_free(). */
-	if (core_load_acquire(&w->state) == SLOT_OPEN && window_is(w, pe, h))
-		return true;
-	unpin(w);
-	return false;
+	return ugni_window_pin(w, ugni_peer(pe), h, ugni_alone());
 }
 
 /* --- slots; the lock is held ------------------------------------------------------- */
 
 static void slot_unlink(struct ugni_windows *ws, const struct ugni_window *w)
 {
-	u32 *at = &ws->hash[window_hash(&w->handle, w->pe)];
-	u32 i = (u32)(w - ws->slot);
+	struct ugni_window **at = &ws->hash[window_hash(&w->handle, w->pe)];
 
-	while (*at != i)
-		at = &ws->slot[*at].next;
+	while (*at != w)
+		at = &(*at)->next;
 	*at = w->next;
 }
 
@@ -211,17 +148,21 @@ static void window_unmap(struct gni_nic *nic, struct ugni_window *w)
 /* Return: false if a thread has it pinned. */
 static bool slot_try_free(struct gni_nic *nic, struct ugni_window *w)
 {
-	u32 was = w->state;
+	u64 whose = w->whose;
+	u64 gen = w->gen;
 
-	core_store(&w->state, SLOT_FREE);
-	core_mb();					/* see pin() */
+	core_store(&w->gen, 0);
+	core_store(&w->whose, UGNI_NOBODY);
+	core_mb();			/* see ugni_window_pin(), ugni_window_enter() */
 	if (core_load(&w->users)) {
-		core_store_release(&w->state, was);
+		core_store_release(&w->whose, whose);
+		core_store_release(&w->gen, gen);
 		return false;
 	}
 	slot_unlink(nic->windows, w);
-	if (was == SLOT_OPEN)
+	if (w->state == SLOT_OPEN)
 		window_unmap(nic, w);
+	w->state = SLOT_FREE;
 	return true;
 }
 
@@ -249,21 +190,22 @@ static struct ugni_window *slot_new(struct gni_nic *nic, u32 pe, const struct kg
 {
 	struct ugni_windows *ws = nic->windows;
 	struct ugni_window *w = slot_evict(nic);
-	u32 *head = &ws->hash[window_hash(h, pe)];
+	struct ugni_window **head = &ws->hash[window_hash(h, pe)];
 
 	if (!w)
 		return NULL;
 	core_store(&w->handle.qword1, h->qword1);
 	core_store(&w->handle.qword2, h->qword2);
-	core_store(&w->pe, pe);
+	w->pe = pe;
+	w->whose = UGNI_NOBODY;
 	w->wait = 1;
 	w->used = true;
 	w->base = 0;
 	w->length = 0;
 	w->rights = 0;
 	w->next = *head;
-	*head = (u32)(w - ws->slot);
-	core_store_release(&w->state, SLOT_SEEN);
+	*head = w;
+	w->state = SLOT_SEEN;
 	return w;
 }
 
@@ -280,6 +222,7 @@ static bool window_map(struct gni_nic *nic, struct ugni_window *w,
 	w->length = arg->length;
 	w->live = &nic->windows->state->live[arg->index];
 	w->flags = &nic->windows->state->flags;
+	w->counted = nic->windows->counted;
 	w->data = NULL;
 	w->ring.ring = NULL;
 	nic->windows->bytes += w->length;
@@ -344,7 +287,9 @@ static bool window_open(struct gni_nic *nic, struct ugni_window *w, u64 addr, u3
 		window_unmap(nic, w);
 		return false;
 	}
-	core_store_release(&w->state, SLOT_OPEN);
+	w->state = SLOT_OPEN;
+	core_store_release(&w->whose, ugni_peer(w->pe));
+	core_store_release(&w->gen, ++nic->windows->opened);
 	return true;
 }
 
@@ -387,7 +332,7 @@ static bool serves(const struct ugni_window *w, const struct want *want)
 {
 	if (want->queue)
 		return w->rights & KGNI_WINDOW_EVENTS;
-	return window_covers(w, want->addr, want->length);
+	return ugni_window_covers(w, want->addr, want->length);
 }
 
 /*
@@ -398,17 +343,15 @@ static struct ugni_window *window_find(struct gni_nic *nic, const struct want *w
 {
 	struct ugni_windows *ws = nic->windows;
 	struct ugni_window *w, *seen = NULL;
-	u32 i;
 
-	for (i = ws->hash[window_hash(want->handle, want->pe)]; i != UGNI_NONE; i = w->next) {
-		w = &ws->slot[i];
+	for (w = ws->hash[window_hash(want->handle, want->pe)]; w; w = w->next) {
 		if (!window_is(w, want->pe, want->handle))
 			continue;
 		if (w->state == SLOT_SEEN)
 			seen = w;
 		else if (serves(w, want))
 			return w;
-		else if (window_covers(w, want->addr, 1))
+		else if (ugni_window_covers(w, want->addr, 1))
 			return NULL;	/* it ends in another one */
 	}
 	if (!seen) {
@@ -432,7 +375,7 @@ static struct ugni_window *window_search(struct gni_nic *nic, const struct want 
 
 	ugni_mutex_lock(&ws->lock);
 	w = ws->off ? NULL : window_find(nic, want);
-	if (w && !window_live(w)) {
+	if (w && !ugni_window_live(w)) {
 		slot_try_free(nic, w);
 		w = NULL;
 	}
@@ -449,7 +392,7 @@ static struct ugni_window *window_get(struct gni_nic *nic, const struct want *wa
 	struct ugni_window *w = core_load(hint);
 
 	if (w && pin(w, want->pe, want->handle)) {
-		if (serves(w, want) && window_live(w)) {
+		if (serves(w, want) && ugni_window_live(w)) {
 			core_store(&w->used, true);
 			return w;
 		}
@@ -482,34 +425,23 @@ struct op {
 	enum kgni_cqe_status status;
 };
 
-/* Words that programs poll are never torn. */
-static void copy(void *dst, const void *src, u64 n)
-{
-	uintptr_t align = (uintptr_t)dst | (uintptr_t)src;
-
-	if (n == 8 && !(align & 7))
-		core_store((u64 *)dst, core_load((const u64 *)src));
-	else if (n == 4 && !(align & 3))
-		core_store((u32 *)dst, core_load((const u32 *)src));
-	else
-		memmove(dst, src, n);
-}
-
 static void do_put(const struct op *o)
 {
 	const struct kgni_ioc_post *a = o->a;
 
 	if (a->length)
-		copy(window_at(o->remote, a->remote_addr),
-		     (const void *)(uintptr_t)a->local_addr, a->length);
+		ugni_copy(ugni_window_at(o->remote, a->remote_addr),
+			  (const void *)(uintptr_t)a->local_addr, a->length);
 	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG)
-		core_store_release((u64 *)window_at(o->remote, a->sync_addr), a->sync_value);
+		core_store_release((u64 *)ugni_window_at(o->remote, a->sync_addr), a->sync_value);
 }
 
 static void do_get(const struct op *o)
 {
-	copy(window_at(o->local, o->a->local_addr), window_at(o->remote, o->a->remote_addr),
-	     o->a->length);
+	const struct kgni_ioc_post *a = o->a;
+
+	ugni_copy(ugni_window_at(o->local, a->local_addr),
+		  ugni_window_at(o->remote, a->remote_addr), a->length);
 }
 
 static void do_amo(const struct op *o)
@@ -518,10 +450,11 @@ static void do_amo(const struct op *o)
 	u64 done, old;
 
 	for (done = 0; done < a->length; done += o->amo.size) {
-		old = kgni_amo_exec(&o->amo, window_at(o->remote, a->remote_addr + done),
+		old = kgni_amo_exec(&o->amo, ugni_window_at(o->remote, a->remote_addr + done),
 				    a->operand[0], a->operand[1]);
 		if (o->local)
-			copy(window_at(o->local, a->local_addr + done), &old, o->amo.size);
+			ugni_copy(ugni_window_at(o->local, a->local_addr + done), &old,
+				  o->amo.size);
 	}
 }
 
@@ -539,43 +472,19 @@ static bool carry_out(struct op *o)
 	else
 		do_put(o);
 	if (o->rule->flag)
-		core_store_release((u32 *)window_at(o->local, a->local_addr + a->length),
+		core_store_release((u32 *)ugni_window_at(o->local, a->local_addr + a->length),
 				   (u32)a->sync_value);
-	if (window_live(o->remote) && (!o->local || window_live(o->local)))
+	if (ugni_window_live(o->remote) && (!o->local || ugni_window_live(o->local)))
 		return true;
 	o->status = KGNI_ST_ABORTED;
 	return o->rule->amo;
 }
 
-/**
- * struct ugni_event - an event for the target's queue, and of what it tells
- * @data: its value
- * @type: gni_post_type_t
- * @smsg: it is a message's
- * @addr: address at the target
- * @length: bytes
- */
-struct ugni_event {
-	u64 data;
-	u32 type;
-	bool smsg;
-	u64 addr;
-	u64 length;
-};
-
 /* --- events ---------------------------------------------------------------------------- */
 
-/* Is somebody to be told of an entry more? The push's barrier pairs with that of arming. */
-static bool must_wake(const struct kgni_ring_view *ring, u32 delay)
-{
-	if (!core_load(&ring->ring->armed) && !core_load(&ring->ring->notify))
-		return false;
-	return !kgni_ring_masked(ring) && kgni_ring_count(ring) > delay;
-}
-
-/* Tell the driver, which tells others. @a: what failed, if something did */
-static void window_tell(struct gni_nic *nic, const struct ugni_window *w,
-			enum kgni_cqe_status status, const struct ugni_event *e)
+/* Tell the driver, which tells others. @e: what failed, if something did */
+void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
+		      enum kgni_cqe_status status, const struct ugni_event *e)
 {
 	struct kgni_ioc_window_wake arg = { .index = w->index };
 
@@ -589,8 +498,8 @@ static void window_tell(struct gni_nic *nic, const struct ugni_window *w,
 }
 
 /* Return: what became of a transaction of which this is all that was left to do. */
-static enum kgni_cqe_status event_remote(struct gni_nic *nic, const struct ugni_window *w,
-					 const struct ugni_event *e)
+enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_window *w,
+				       const struct ugni_event *e)
 {
 	const u64 entry = kgni_cqe_remote(e->data, e->type, e->smsg ? KGNI_CQE_SMSG :
 								      KGNI_CQE_POST);
@@ -603,25 +512,20 @@ static enum kgni_cqe_status event_remote(struct gni_nic *nic, const struct ugni_
 	/* A message is there, with its event or without, and will be found. */
 	if (!in && !e->smsg)
 		status = KGNI_ST_REM_OVERRUN;
-	if (!in || must_wake(&w->ring, w->delay))
-		window_tell(nic, w, status, e);
+	if (!in || ugni_must_wake(&w->ring, w->delay))
+		ugni_window_tell(nic, w, status, e);
 	return status;
 }
 
-static void event_source(struct gni_nic *nic, struct gni_cq *cq, u16 mode, u64 src_event,
-			 enum kgni_cqe_status status)
+static void event_source(struct gni_cq *cq, u16 mode, u64 src_event, enum kgni_cqe_status status)
 {
 	const u64 e = kgni_cqe_done(src_event, KGNI_CQE_FMA, status);
-	struct kgni_ioc_cq_wake arg = { .id = cq->id };
 
 	/* In a message's entry the bit belongs to the transaction id. */
 	if (mode & KGNI_CQMODE_LOCAL)
-		kgni_ring_push(&cq->ring, kgni_cqe_type(e) == KGNI_CQE_POST ? e | KGNI_CQE_LOCAL :
-									      e);
+		ugni_cq_push(cq, kgni_cqe_type(e) == KGNI_CQE_POST ? e | KGNI_CQE_LOCAL : e);
 	if (mode & KGNI_CQMODE_GLOBAL)
-		kgni_ring_push(&cq->ring, e);
-	if (must_wake(&cq->ring, cq->delay))
-		ugni_nic_call(nic, KGNI_IOC_CQ_WAKE, &arg);
+		ugni_cq_push(cq, e);
 }
 
 /* Errors the driver has counted. */
@@ -659,11 +563,11 @@ static void finish(struct op *o, struct gni_cq *cq)
 	};
 
 	if (o->status != KGNI_ST_OK)
-		window_tell(o->nic, o->remote, o->status, &e);
+		ugni_window_tell(o->nic, o->remote, o->status, &e);
 	else if (a->cq_mode & KGNI_CQMODE_REMOTE || a->type == KGNI_POST_CQWRITE)
-		o->status = event_remote(o->nic, o->remote, &e);
+		o->status = ugni_window_event(o->nic, o->remote, &e);
 	if (cq)
-		event_source(o->nic, cq, a->cq_mode, a->src_event, o->status);
+		event_source(cq, a->cq_mode, a->src_event, o->status);
 	if (o->status == KGNI_ST_OK)
 		count(o->nic, a->type, a->length, e.smsg);
 }
@@ -687,7 +591,6 @@ static struct ugni_windows *windows_new(void)
 {
 	struct ugni_windows *ws = mmap(NULL, sizeof(*ws), PROT_READ | PROT_WRITE,
 				       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	u32 i;
 
 	if (ws == MAP_FAILED)
 		return NULL;
@@ -695,8 +598,6 @@ static struct ugni_windows *windows_new(void)
 	ws->max = windows_max();
 	ws->off = !ws->max;
 	ws->state = &no_state;
-	for (i = 0; i < 1 << HASH_BITS; i++)
-		ws->hash[i] = UGNI_NONE;
 	return ws;
 }
 
@@ -827,7 +728,7 @@ static bool remote_fits(const struct op *o)
 		return false;
 	if (o->rule->remote_write && !(w->rights & KGNI_WINDOW_WRITE))
 		return false;
-	return a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG || window_covers(w, a->sync_addr, 8);
+	return a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG || ugni_window_covers(w, a->sync_addr, 8);
 }
 
 static bool get_remote(struct op *o, struct ugni_window **hint)
@@ -906,24 +807,10 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 
 /* --- puts that are in order, by the window that was used last --------------------- */
 
-static bool page_seen(u64 addr)
-{
-	const u64 page = addr >> PAGE_BITS;
-
-	/* Nothing is on page 0. */
-	return core_load(&pages_seen[page % PAGES_SEEN]) == page && page;
-}
-
 /* Can a piece of the source be read? It lies in two pages at most. */
 static bool piece_fits(const void *src, u32 length)
 {
-	const u64 addr = (u64)(uintptr_t)src;
-
-	if (!length)
-		return true;
-	if (length > UGNI_PUT_PIECE)
-		return false;
-	return (page_seen(addr) && page_seen(addr + length - 1)) || readable(addr, length);
+	return !length || (length <= UGNI_PUT_PIECE && ugni_readable((u64)(uintptr_t)src, length));
 }
 
 static bool put_fits(const struct gni_nic *nic, const struct ugni_window *w,
@@ -931,13 +818,47 @@ static bool put_fits(const struct gni_nic *nic, const struct ugni_window *w,
 {
 	if (ugni_away(nic) || core_load(w->flags) || !core_load(w->live) ||
 	    !(w->rights & KGNI_WINDOW_WRITE) ||
-	    !window_covers(w, p->addr, p->length[0] + p->length[1]))
+	    !ugni_window_covers(w, p->addr, p->length[0] + p->length[1]))
 		return false;
 	if (p->mode & KGNI_CQMODE_REMOTE && w->rights & KGNI_WINDOW_EVENTS && !w->ring.ring)
 		return false;
-	if (p->flagged && !window_covers(w, p->flag_addr, sizeof(u64)))
+	if (p->flagged && !ugni_window_covers(w, p->flag_addr, sizeof(u64)))
 		return false;
 	return piece_fits(p->src[0], p->length[0]) && piece_fits(p->src[1], p->length[1]);
+}
+
+/**
+ * ugni_window_find - find a window for a post that is in order, if it is open
+ * @nic: NIC handle
+ * @hint: where it is kept
+ * @peer: ugni_peer() of the target
+ * @h: handle of the target
+ * @addr: first byte there
+ * @length: bytes
+ *
+ * Return: the window, pinned, or NULL.
+ */
+struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **hint, u64 peer,
+				     struct kgni_mem_handle h, u64 addr, u64 length)
+{
+	struct ugni_windows *ws = core_load_acquire(&nic->windows);
+	struct ugni_window *w;
+
+	if (!ws)
+		return NULL;
+	ugni_mutex_lock(&ws->lock);
+	for (w = ws->hash[window_hash(&h, (u32)peer)]; w; w = w->next)
+		if (w->whose == peer && ugni_window_has(w, &h) &&
+		    ugni_window_covers(w, addr, length))
+			break;
+	if (w)
+		ugni_window_pin(w, peer, &h, ugni_alone());
+	ugni_mutex_unlock(&ws->lock);
+	if (w) {
+		core_store(&w->used, true);
+		core_store(hint, w);
+	}
+	return w;
 }
 
 /**
@@ -979,15 +900,15 @@ bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ug
 {
 	const u64 length = p->length[0] + p->length[1];
 	enum kgni_cqe_status status = KGNI_ST_OK;
-	char *to = window_at(w, p->addr);
+	char *to = ugni_window_at(w, p->addr);
 
 	if (p->length[0])
-		copy(to, p->src[0], p->length[0]);
+		ugni_copy(to, p->src[0], p->length[0]);
 	if (p->length[1])
-		copy(to + p->length[0], p->src[1], p->length[1]);
+		ugni_copy(to + p->length[0], p->src[1], p->length[1]);
 	if (p->flagged)
-		core_store_release((u64 *)window_at(w, p->flag_addr), p->flag);
-	if (!window_live(w)) {
+		core_store_release((u64 *)ugni_window_at(w, p->flag_addr), p->flag);
+	if (!ugni_window_live(w)) {
 		unpin(w);
 		return false;
 	}
@@ -1001,10 +922,10 @@ bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ug
 			.length = length,
 		};
 
-		status = event_remote(nic, w, &e);
+		status = ugni_window_event(nic, w, &e);
 	}
 	if (p->cq)
-		event_source(nic, p->cq, p->mode, p->src_event, status);
+		event_source(p->cq, p->mode, p->src_event, status);
 	if (status == KGNI_ST_OK)
 		count(nic, p->type, length, p->smsg);
 	unpin(w);

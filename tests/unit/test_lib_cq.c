@@ -561,7 +561,7 @@ static void test_threads(void **state)
 		ok(GNI_EpCreate(s.nic, s.cq, &w[i].ep));
 		ok(GNI_EpBind(w[i].ep, 1, 1));
 	}
-	s.cq->entries = 16;
+	s.cq->limit = 16;
 	for (i = 0; i < 4; i++)
 		pthread_create(&thread[i], NULL, poster, &w[i]);
 	for (i = 0; i < 4; i++)

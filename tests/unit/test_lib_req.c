@@ -22,17 +22,18 @@ static void test_ids(void **state)
 		assert_null(ugni_req_find(&t, tid[i], !(i % 2)));
 	}
 	for (i = 0; i < 1000; i += 2)
-		ugni_req_put(&t, tid[i]);
+		ugni_req_put(&t, ugni_req_find(&t, tid[i], false));
 	for (i = 0; i < 1000; i++)
 		assert_int_equal(!!ugni_req_find(&t, tid[i], i % 2), i % 2);
+	/* First those that were never used. */
 	for (j = 0; j < 500; j++) {
 		ok(ugni_req_get(&t, false, &r, &i));
 		assert_non_null(ugni_req_find(&t, i, false));
-		assert_int_equal(i >> UGNI_REQ_INDEX_BITS, 1);
+		assert_int_equal(i >> UGNI_REQ_INDEX_BITS, j >= 24);
 	}
 	for (i = 0; i < 1000; i += 2)
 		assert_null(ugni_req_find(&t, tid[i], false));
-	assert_int_equal(t.used, 1000);
+	assert_int_equal(t.used, 1024);
 	ugni_reqs_destroy(&t);
 }
 
@@ -66,10 +67,10 @@ static u32 reuse_distance(bool smsg)
 
 	ugni_reqs_init(&t);
 	ok(ugni_req_get(&t, smsg, &r, &first));
-	ugni_req_put(&t, first);
+	ugni_req_put(&t, r);
 	while (tid != first) {
 		ok(ugni_req_get(&t, smsg, &r, &tid));
-		ugni_req_put(&t, tid);
+		ugni_req_put(&t, r);
 		n++;
 	}
 	ugni_reqs_destroy(&t);
@@ -79,8 +80,8 @@ static u32 reuse_distance(bool smsg)
 static void test_generations(void **state)
 {
 	(void)state;
-	assert_int_equal(reuse_distance(false), 64 * 512);
-	assert_int_equal(reuse_distance(true), 64 * 4);
+	assert_int_equal(reuse_distance(false), 256 * 512);
+	assert_int_equal(reuse_distance(true), 256 * 4);
 }
 
 static void test_exhaustion(void **state)
@@ -91,16 +92,20 @@ static void test_exhaustion(void **state)
 
 	(void)state;
 	ugni_reqs_init(&t);
-	for (i = 0; i < UGNI_REQ_MAX; i++) {
+	for (i = 0; i < UGNI_REQ_MAX - 1; i++) {
 		ok(ugni_req_get(&t, false, &r, &tid));
 		assert_int_equal(tid, i);
 		r->ep = (void *)(uintptr_t)(i + 1);
 	}
 	assert_int_equal(ugni_req_get(&t, false, &r, &tid), GNI_RC_ERROR_RESOURCE);
-	for (i = 0; i < UGNI_REQ_MAX; i++)
+	for (i = 0; i < UGNI_REQ_MAX - 1; i++)
 		assert_ptr_equal(ugni_req_at(&t, i)->ep, (void *)(uintptr_t)(i + 1));
 	assert_null(ugni_req_at(&t, UGNI_REQ_MAX));
-	ugni_req_put(&t, 12345);
+	/* The last of the list stays in it. */
+	ugni_req_put(&t, ugni_req_at(&t, 12345));
+	ok(ugni_req_get(&t, false, &r, &tid));
+	assert_int_equal(tid, UGNI_REQ_MAX - 1);
+	ugni_req_put(&t, r);
 	ok(ugni_req_get(&t, false, &r, &tid));
 	assert_int_equal(tid, 12345 | 1U << UGNI_REQ_INDEX_BITS);
 	ugni_reqs_destroy(&t);

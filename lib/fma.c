@@ -1,0 +1,373 @@
+// SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
+/*
+ * FMA puts, gets and atomic operations the short way: those that need nothing but
+ * windows which are open. Whatever is not that simple, or not in order, goes the general
+ * way, which begins anew (post.c, window.c).
+ *
+ * A put to a word and its event are some hundred instructions in all. So what is here is
+ * one straight piece of code for each kind of post, and what seldom happens is outside.
+ */
+#include "ugni.h"
+#include "core/descr.h"
+#include <gni/netlink.h>
+
+/* Longer ones would keep other threads from the endpoint for too long. */
+#define QUICK_MAX	(256U << 10)
+
+/**
+ * struct quick - a post
+ * @d: its descriptor
+ * @ep: its endpoint, locked
+ * @alone: of ugni_alone()
+ * @to: window to the target, pinned
+ * @local: window to the local region, pinned, or NULL
+ * @req: request for its source event, or NULL
+ * @event: that, if all goes well
+ */
+struct quick {
+	gni_post_descriptor_t *d;
+	struct gni_ep *ep;
+	bool alone;
+	struct ugni_window *to;
+	struct ugni_window *local;
+	struct ugni_req *req;
+	u64 event;
+};
+
+enum outcome {
+	NOT_SIMPLE,	/* nothing was done */
+	DONE,
+	ENDED,		/* it may have been done: a window ended meanwhile */
+};
+
+/* --- before ---------------------------------------------------------------------------- */
+
+static inline_always struct ugni_window *reach(const struct quick *q, struct ugni_window **hint,
+					       u64 peer, const gni_mem_handle_t *mh, u64 addr,
+					       u64 length)
+{
+	const struct kgni_mem_handle h = {
+		.qword1 = core_load(&mh->qword1),
+		.qword2 = core_load(&mh->qword2),
+	};
+	struct ugni_window *w = core_load(hint);
+
+	if (likely(w && ugni_window_pin(w, peer, &h, q->alone))) {
+		if (likely(ugni_window_covers(w, addr, length)))
+			return w;
+		ugni_window_unpin(w, q->alone);
+	}
+	return ugni_window_find(q->ep->nic, hint, peer, h, addr, length);
+}
+
+/* What all kinds demand: modes, and the target's window. */
+static inline_always bool reach_target(struct quick *q)
+{
+	const gni_post_descriptor_t *d = q->d;
+	const u16 mode = d->cq_mode;
+	struct ugni_window *w;
+
+	if (unlikely(mode & ~KGNI_CQMODE_ALL || d->dlvr_mode & ~KGNI_DLV_ALL ||
+		     (mode & GNI_CQMODE_DUAL_EVENTS) == GNI_CQMODE_DUAL_EVENTS ||
+		     d->length - 1 >= QUICK_MAX))
+		return false;
+	q->to = reach(q, &q->ep->window, q->ep->peer, &d->remote_mem_hndl, d->remote_addr,
+		      d->length);
+	w = q->to;
+	if (unlikely(!w))
+		return false;
+	return likely(!core_load(w->flags)) &&
+	       (likely(!(mode & KGNI_CQMODE_REMOTE)) || !(w->rights & KGNI_WINDOW_EVENTS) ||
+		w->ring.ring);
+}
+
+static inline_always bool reach_local(struct quick *q)
+{
+	const gni_post_descriptor_t *d = q->d;
+	struct gni_nic *nic = q->ep->nic;
+
+	q->local = reach(q, &nic->local_window, ugni_peer(nic->pe), &d->local_mem_hndl,
+			 d->local_addr, d->length);
+	return likely(q->local) && likely(q->local->rights & KGNI_WINDOW_WRITE);
+}
+
+/* Begin a request, if there is to be an event. Return: false if there is no room. */
+static inline_always bool begin(struct quick *q)
+{
+	const u16 mode = q->d->cq_mode & GNI_CQMODE_DUAL_EVENTS;
+	struct gni_ep *ep = q->ep;
+	struct gni_cq *cq = ep->cq;
+
+	if (!mode || unlikely(!ugni_cq_tells(cq)))
+		return true;
+	if (unlikely(!q->alone))
+		pthread_mutex_lock(&cq->slot.lock);
+	if (likely(ep->outstanding[0] < cq->limit))
+		q->req = ugni_req_take(&cq->reqs, false);
+	if (likely(q->req)) {
+		core_store(&ep->outstanding[0], ep->outstanding[0] + 1);
+		q->req->descr = q->d;
+		q->req->ep = ep;
+		q->req->msgq = false;
+		q->req->async = false;
+		q->req->mode = (u8)mode;
+		q->event = kgni_cqe_done(kgni_cqe_post(ep->local_event, ugni_req_post_tid(q->req)),
+					 KGNI_CQE_FMA, KGNI_ST_OK);
+		if (unlikely(mode & KGNI_CQMODE_LOCAL))
+			q->event |= KGNI_CQE_LOCAL;
+	}
+	if (unlikely(!q->alone)) {
+		if (q->req)
+			ugni_add_as(false, &cq->posting, 1U);
+		pthread_mutex_unlock(&cq->slot.lock);
+	}
+	return likely(q->req);
+}
+
+/* --- the posts ------------------------------------------------------------------------- */
+
+static inline_always enum outcome put(struct quick *q)
+{
+	const u64 from = q->d->local_addr, length = q->d->length;
+	void *to = ugni_window_at(q->to, q->d->remote_addr);
+
+	if (unlikely(!(q->to->rights & KGNI_WINDOW_WRITE) || !ugni_readable(from, length)) ||
+	    !begin(q))
+		return NOT_SIMPLE;
+	ugni_copy(to, (const void *)(uintptr_t)from, length);
+	return likely(ugni_window_live(q->to)) ? DONE : ENDED;
+}
+
+static inline_always enum outcome get(struct quick *q)
+{
+	const gni_post_descriptor_t *d = q->d;
+
+	if (unlikely((d->remote_addr | d->length) & 3) || !reach_local(q) || !begin(q))
+		return NOT_SIMPLE;
+	ugni_copy(ugni_window_at(q->local, d->local_addr), ugni_window_at(q->to, d->remote_addr),
+		  d->length);
+	return likely(ugni_window_live(q->to) && core_load(q->local->live)) ? DONE : ENDED;
+}
+
+#define AMO_CMDS	0x400
+#define AMO_FETCH	0x80
+#define AMO_OTHER	0x40	/* not of one 64-bit word, or no command at all */
+
+/* What a command is, an enum kgni_amo_op and the bits above; 0 before somebody asked. */
+static u8 amo_kinds[AMO_CMDS];
+
+static ugni_cold u8 amo_find_kind(u32 cmd)
+{
+	struct kgni_amo amo;
+	u8 kind = AMO_OTHER;
+
+	if (kgni_amo_decode(cmd, &amo) && amo.size == 8)
+		kind = (u8)((u32)amo.op | (amo.fetch ? AMO_FETCH : 0));
+	core_store(&amo_kinds[cmd], kind);
+	return kind;
+}
+
+static inline_always u8 amo_kind(u32 cmd)
+{
+	u8 kind;
+
+	if (unlikely(cmd >= AMO_CMDS))
+		return AMO_OTHER;
+	kind = core_load(&amo_kinds[cmd]);
+	return likely(kind) ? kind : amo_find_kind(cmd);
+}
+
+static ugni_apart u64 amo_general(u8 kind, u64 *word, u64 a, u64 b)
+{
+	const struct kgni_amo amo = { .op = kind & ~AMO_FETCH, .size = 8 };
+
+	return kgni_amo_exec(&amo, word, a, b);
+}
+
+/* As kgni_amo_exec(). */
+static inline_always u64 amo_word(u8 kind, u64 *word, const gni_post_descriptor_t *d)
+{
+	if ((kind & ~AMO_FETCH) == KGNI_AMO_ADD)
+		return __atomic_fetch_add(word, d->first_operand, __ATOMIC_SEQ_CST);
+	if ((kind & ~AMO_FETCH) == KGNI_AMO_CSWAP)
+		return core_cmpxchg(word, d->first_operand, d->second_operand);
+	return amo_general(kind, word, d->first_operand, d->second_operand);
+}
+
+/* An operation on one 64-bit word. */
+static inline_always enum outcome amo(struct quick *q)
+{
+	const gni_post_descriptor_t *d = q->d;
+	const u8 kind = amo_kind(d->amo_cmd);
+	u64 old;
+
+	if (unlikely(kind & AMO_OTHER || d->length != 8 || d->remote_addr & 7 ||
+		     !(q->to->rights & KGNI_WINDOW_WRITE)))
+		return NOT_SIMPLE;
+	if (kind & AMO_FETCH && (unlikely(d->local_addr & 7) || !reach_local(q)))
+		return NOT_SIMPLE;
+	if (!begin(q))
+		return NOT_SIMPLE;
+	old = amo_word(kind, ugni_window_at(q->to, d->remote_addr), d);
+	if (q->local)
+		core_store((u64 *)ugni_window_at(q->local, d->local_addr), old);
+	return likely(ugni_window_live(q->to) && (!q->local || core_load(q->local->live))) ?
+	       DONE : ENDED;
+}
+
+/* --- after ------------------------------------------------------------------------------ */
+
+/* What is counted of each type, and whether the one behind it counts bytes. */
+static inline_always void count(const struct quick *q, u32 type)
+{
+	const u32 stat = type == GNI_POST_FMA_PUT ? KGNI_STAT_FMA_PUT :
+			 type == GNI_POST_FMA_GET ? KGNI_STAT_FMA_GET : KGNI_STAT_AMO;
+	u64 *counted = q->to->counted;
+
+	ugni_add_as(q->alone, &counted[stat], 1ULL);
+	if (type != GNI_POST_AMO)
+		ugni_add_as(q->alone, &counted[stat + 1], q->d->length);
+}
+
+static inline_always void leave(const struct quick *q)
+{
+	if (q->to)
+		ugni_window_unpin(q->to, q->alone);
+	if (q->local)
+		ugni_window_unpin(q->local, q->alone);
+}
+
+/* The target's event. Return: what became of the post. */
+static ugni_apart enum kgni_cqe_status tell_target(struct gni_ep *ep, const struct ugni_window *w,
+						   const gni_post_descriptor_t *d)
+{
+	const struct ugni_event e = {
+		.data = ep->remote_event,
+		.type = d->type,
+		.addr = d->remote_addr,
+		.length = d->length,
+	};
+
+	return ugni_window_event(ep->nic, w, &e);
+}
+
+/* Its source event, as the queue's ring has it. */
+static ugni_cold void tell_by_ring(struct gni_cq *cq, u64 event, enum kgni_cqe_status status,
+				   bool alone)
+{
+	ugni_cq_push(cq, event | (u64)status << KGNI_CQE_STATUS_SHIFT);
+	if (!alone)
+		ugni_add_as(false, &cq->posting, -1U);
+}
+
+/* It was carried out. */
+static inline_always void finish(const struct quick *q, u32 type)
+{
+	enum kgni_cqe_status status = KGNI_ST_OK;
+
+	if (unlikely(q->d->cq_mode & KGNI_CQMODE_REMOTE))
+		status = tell_target(q->ep, q->to, q->d);
+	if (likely(status == KGNI_ST_OK))
+		count(q, type);
+	core_store(&q->to->used, true);
+	if (!q->req)
+		return;
+	if (likely(q->alone && status == KGNI_ST_OK && ugni_cq_keep(q->ep->cq, q->event)))
+		q->req->seen = q->req->mode;
+	else
+		tell_by_ring(q->ep->cq, q->event, status, q->alone);
+}
+
+/* An atomic operation that met the end of a window: nobody knows if it was carried out. */
+static ugni_cold gni_return_t end_amo(const struct quick *q)
+{
+	const struct ugni_event e = {
+		.type = q->d->type,
+		.addr = q->d->remote_addr,
+		.length = q->d->length,
+	};
+
+	ugni_window_tell(q->ep->nic, q->to, KGNI_ST_ABORTED, &e);
+	if (q->req)
+		tell_by_ring(q->ep->cq, q->event, KGNI_ST_ABORTED, q->alone);
+	leave(q);
+	if (!q->alone)
+		pthread_mutex_unlock(&q->ep->slot.lock);
+	return GNI_RC_SUCCESS;
+}
+
+/* A put or get that did: the driver does it once more. The endpoint is unlocked. */
+static ugni_cold gni_return_t post_again(const struct quick *q)
+{
+	struct kgni_ioc_post arg = { .type = q->d->type };
+	struct gni_cq *cq = q->req ? q->ep->cq : NULL;
+	struct ugni_window **hint = &q->ep->window;
+	struct gni_nic *nic = q->ep->nic;
+	gni_cq_handle_t none = NULL;
+	gni_return_t rc;
+	u32 tid = 0;
+
+	kgni_descr_read(&arg, q->d, &none);
+	arg.remote_pe = q->ep->remote_pe;
+	arg.remote_event = q->ep->remote_event;
+	if (cq) {
+		tid = ugni_req_tid(q->req);
+		arg.src_cq = cq->id;
+		arg.src_event = kgni_cqe_post(q->ep->local_event, tid);
+		if (q->alone)
+			ugni_add(&cq->posting, 1U);
+	}
+	leave(q);
+	if (!q->alone)
+		pthread_mutex_unlock(&q->ep->slot.lock);
+	rc = ugni_post(nic, hint, &arg, cq);
+	if (cq)
+		ugni_cq_posted(cq, tid, false, rc);
+	return rc;
+}
+
+/* Return: true if it was done, with @rc for the caller. */
+static inline_always bool quickly(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *d, u32 type,
+				  gni_return_t *rc)
+{
+	struct quick q = { .d = d, .ep = ep_hndl, .alone = ugni_alone() };
+	enum outcome outcome = NOT_SIMPLE;
+	struct quick ended;
+
+	if (!ugni_is_ep(ep_hndl) || (unlikely(!q.alone) && !ugni_ep_lock(ep_hndl)))
+		return false;
+	if (likely(reach_target(&q)))
+		outcome = type == GNI_POST_FMA_PUT ? put(&q) :
+			  type == GNI_POST_FMA_GET ? get(&q) : amo(&q);
+	if (unlikely(outcome == ENDED)) {
+		ended = q;
+		*rc = type == GNI_POST_AMO ? end_amo(&ended) : post_again(&ended);
+		return true;
+	}
+	if (likely(outcome == DONE))
+		finish(&q, type);
+	leave(&q);
+	if (unlikely(!q.alone))
+		pthread_mutex_unlock(&q.ep->slot.lock);
+	*rc = GNI_RC_SUCCESS;
+	return likely(outcome == DONE);
+}
+
+UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+{
+	gni_return_t rc;
+
+	if (unlikely(!post_descr))
+		return ugni_post_fma(ep_hndl, post_descr);
+	if (likely(post_descr->type == GNI_POST_FMA_PUT)) {
+		if (likely(quickly(ep_hndl, post_descr, GNI_POST_FMA_PUT, &rc)))
+			return rc;
+	} else if (post_descr->type == GNI_POST_AMO) {
+		if (likely(quickly(ep_hndl, post_descr, GNI_POST_AMO, &rc)))
+			return rc;
+	} else if (post_descr->type == GNI_POST_FMA_GET) {
+		if (likely(quickly(ep_hndl, post_descr, GNI_POST_FMA_GET, &rc)))
+			return rc;
+	}
+	return ugni_post_fma(ep_hndl, post_descr);
+}
