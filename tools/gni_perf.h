@@ -270,6 +270,7 @@ struct phase {
  * @initiator: it is the one that measures
  * @max: largest size
  * @spins: how often it looks before it lets others run
+ * @sleeps: it sleeps until there are events: there are more processes than CPUs
  * @fault: what went wrong
  * @nic: its NIC
  * @tx: source events
@@ -294,6 +295,7 @@ struct proc {
 	bool initiator;
 	uint64_t max;
 	uint32_t spins;
+	bool sleeps;
 	struct fault fault;
 	struct nic nic;
 	gni_cq_handle_t tx;
@@ -323,6 +325,7 @@ int meet(struct proc *p);
 bool poll_slow(struct proc *p, struct poll *w);
 int poll_fault(struct proc *p);
 int call_fault(struct proc *p, const char *call, gni_return_t rc);
+gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event);
 int post_done(struct proc *p, gni_post_descriptor_t *d);
 bool run_last(const struct phase *ph, uint64_t i, uint64_t now);
 uint64_t sample_lap(struct sample *s, uint64_t before);

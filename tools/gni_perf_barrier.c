@@ -280,17 +280,30 @@ static int ring_connect(struct proc *p)
 	return ST_OK;
 }
 
-static int ring_message(struct proc *p, gni_ep_handle_t ep, uint64_t i)
+/* Events only tell to look: those of other rounds come between. */
+static int ring_wait(struct proc *p, gni_ep_handle_t ep, void **msg)
 {
 	struct poll w = { 0 };
+	gni_cq_entry_t event;
+	gni_return_t rc;
+
+	while ((rc = GNI_SmsgGetNext(ep, msg)) == GNI_RC_NOT_DONE) {
+		rc = event_wait(p, p->rx, &event);
+		if (rc && rc != GNI_RC_NOT_DONE)
+			return call_fault(p, "GNI_CqWaitEvent", rc);
+		if (rc && !poll_turn(p, &w))
+			return poll_fault(p);
+	}
+	return rc ? call_fault(p, "GNI_SmsgGetNext", rc) : ST_OK;
+}
+
+static int ring_message(struct proc *p, gni_ep_handle_t ep, uint64_t i)
+{
 	gni_return_t rc;
 	void *msg;
 
-	while ((rc = GNI_SmsgGetNext(ep, &msg)) == GNI_RC_NOT_DONE)
-		if (!poll_turn(p, &w))
-			return poll_fault(p);
-	if (rc)
-		return call_fault(p, "GNI_SmsgGetNext", rc);
+	if (ring_wait(p, ep, &msg))
+		return p->fault.status;
 	if (memcmp(msg, &i, sizeof(i)))
 		return fault_set(&p->fault, ST_FAILED,
 				 "smsg-barrier: a message of another barrier came in number %llu",

@@ -125,7 +125,7 @@ static int smsg_wait(struct proc *p, gni_ep_handle_t ep, void **msg)
 	gni_return_t rc;
 
 	for (;;) {
-		while ((rc = GNI_CqGetEvent(p->rx, &event)) == GNI_RC_NOT_DONE)
+		while ((rc = event_wait(p, p->rx, &event)) == GNI_RC_NOT_DONE)
 			if (!poll_turn(p, &w))
 				return poll_fault(p);
 		if (rc)

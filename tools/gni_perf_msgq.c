@@ -10,6 +10,7 @@
 
 #define SLOTS_MAX	32768
 #define POOL		64
+#define TICK_MS		5
 
 /**
  * struct msgq - a process's share of a queue
@@ -58,6 +59,7 @@ static gni_msgq_attr_t attributes(const struct proc *p)
 		.rcv_pool_sz = POOL,
 		.num_msgq_eps = 1,
 		.nloc_insts = insts,
+		.modes = p->sleeps ? GNI_MSGQ_MODE_BLOCKING : 0,
 		.rcv_cq_sz = slots + POOL,
 	};
 }
@@ -129,11 +131,11 @@ int msgq_receive(struct proc *p, struct phase *ph, uint64_t i)
 	q->ph = ph;
 	q->number = i;
 	q->got = false;
-	while (!(rc = GNI_MsgqProgress(q->hndl, 0)))
+	while (!(rc = GNI_MsgqProgress(q->hndl, p->sleeps ? TICK_MS : 0)))
 		if (!poll_turn(p, &w))
 			return poll_fault(p);
-	if (rc != GNI_RC_NOT_DONE || !q->got)
-		return call_fault(p, "GNI_MsgqProgress", rc);
+	if (!q->got)
+		return interrupted ? poll_fault(p) : call_fault(p, "GNI_MsgqProgress", rc);
 	return p->fault.status;
 }
 

@@ -55,12 +55,10 @@ static int post_fault(struct proc *p, gni_return_t rc, gni_cq_entry_t event)
 	return fault_set(&p->fault, ST_PEER, "%s: %s", p->op->name, why);
 }
 
-/* Take an event, if there is one, and the descriptor that it is of. */
-static int take(struct proc *p, gni_post_descriptor_t **done)
+/* @rc: what came of asking for an event. Take the descriptor, if there is one. */
+static int taken(struct proc *p, gni_return_t rc, gni_cq_entry_t event,
+		 gni_post_descriptor_t **done)
 {
-	gni_cq_entry_t event;
-	gni_return_t rc = GNI_CqGetEvent(p->tx, &event);
-
 	*done = NULL;
 	if (rc == GNI_RC_NOT_DONE)
 		return ST_OK;
@@ -69,15 +67,28 @@ static int take(struct proc *p, gni_post_descriptor_t **done)
 	return rc ? post_fault(p, rc, event) : ST_OK;
 }
 
+/* Take an event, if there is one, and the descriptor that it is of. */
+static int take(struct proc *p, gni_post_descriptor_t **done)
+{
+	gni_cq_entry_t event = 0;
+	gni_return_t rc = GNI_CqGetEvent(p->tx, &event);
+
+	return taken(p, rc, event, done);
+}
+
 static int take_wait(struct proc *p)
 {
 	gni_post_descriptor_t *done = NULL;
+	gni_cq_entry_t event = 0;
 	struct poll w = { 0 };
+	gni_return_t rc;
 
-	while (!take(p, &done) && !done)
-		if (!poll_turn(p, &w))
-			return poll_fault(p);
-	return p->fault.status;
+	do
+		rc = event_wait(p, p->tx, &event);
+	while (rc == GNI_RC_NOT_DONE && poll_turn(p, &w));
+	if (rc == GNI_RC_NOT_DONE)
+		return poll_fault(p);
+	return taken(p, rc, event, &done);
 }
 
 /* Carry out one post to its end. */
@@ -125,7 +136,7 @@ static int wait_event(struct proc *p, gni_cq_entry_t *event)
 	struct poll w = { 0 };
 	gni_return_t rc;
 
-	while ((rc = GNI_CqGetEvent(p->rx, event)) == GNI_RC_NOT_DONE)
+	while ((rc = event_wait(p, p->rx, event)) == GNI_RC_NOT_DONE)
 		if (!poll_turn(p, &w))
 			return poll_fault(p);
 	return rc ? call_fault(p, "GNI_CqGetEvent", rc) : ST_OK;

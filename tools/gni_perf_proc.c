@@ -17,6 +17,7 @@
 #define SPINS		4096
 #define LOST_NS		(20 * NS_PER_S)
 #define MEET_TICK_NS	(100 * NS_PER_MS)
+#define EVENT_TICK_MS	5
 #define HUGE_PAGE	(2UL << 20)
 
 /* --- waiting -------------------------------------------------------------- */
@@ -54,6 +55,26 @@ int call_fault(struct proc *p, const char *call, gni_return_t rc)
 				 "%s: %s: what the device, the job (gnictl job) or the limit on locked memory (ulimit -l) allow is used up; ask for less, or for fewer",
 				 call, rc_name(rc));
 	return fault_set(&p->fault, ST_FAILED, "%s: %s", call, rc_name(rc));
+}
+
+/**
+ * event_wait - the next event, or a moment without one
+ * @p: the process
+ * @cq: its queue
+ * @event: out: the event
+ *
+ * Where processes are many, those that wait must not take turns with those that work.
+ *
+ * Return: as GNI_CqGetEvent().
+ */
+gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event)
+{
+	gni_return_t rc;
+
+	if (!p->sleeps)
+		return GNI_CqGetEvent(cq, event);
+	rc = GNI_CqWaitEvent(cq, EVENT_TICK_MS, event);
+	return rc == GNI_RC_TIMEOUT || (rc && interrupted) ? GNI_RC_NOT_DONE : rc;
 }
 
 static void futex(_Atomic uint32_t *word, int op, uint32_t value)
@@ -137,13 +158,14 @@ static int pin(struct proc *p)
 
 static int make_queues(struct proc *p)
 {
+	gni_cq_mode_t mode = p->sleeps ? GNI_CQ_BLOCKING : GNI_CQ_NOBLOCK;
 	uint32_t entries = 4 * p->cfg->window + 64;
 	gni_return_t rc;
 	uint32_t i;
 
-	rc = GNI_CqCreate(p->nic.hndl, entries, 0, GNI_CQ_NOBLOCK, NULL, NULL, &p->tx);
+	rc = GNI_CqCreate(p->nic.hndl, entries, 0, mode, NULL, NULL, &p->tx);
 	if (!rc)
-		rc = GNI_CqCreate(p->nic.hndl, entries, 0, GNI_CQ_NOBLOCK, NULL, NULL, &p->rx);
+		rc = GNI_CqCreate(p->nic.hndl, entries, 0, mode, NULL, NULL, &p->rx);
 	if (rc)
 		return call_fault(p, "GNI_CqCreate", rc);
 	p->ep = calloc(p->cfg->endpoints, sizeof(*p->ep));
@@ -378,9 +400,10 @@ static void start(const struct config *cfg, const struct op *op, enum measure m,
 		.me = &s->side[rank],
 		.peer = &s->side[rank ^ 1],
 		.max = largest(cfg),
-		.spins = 2 * cfg->pairs > cfg->cpus ? 16 : SPINS,
+		.sleeps = 2 * cfg->pairs > cfg->cpus,
 	};
 
+	p.spins = p.sleeps ? 16 : SPINS;
 	child(&p);
 }
 
