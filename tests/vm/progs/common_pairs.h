@@ -125,6 +125,10 @@ struct side {
 	struct kgni_ring_view queue;	/* of the object */
 	void *extra[MORE + 1];	/* other mappings of that */
 	struct kgni_mem_handle lmh;
+	struct kgni_ioc_window_open window;	/* to the target, mapped if win_data is set */
+	unsigned char *win_data;
+	void *win_ring;
+	const struct kgni_window_state *win_state;
 };
 
 /* What a side has done in a round. */
@@ -133,7 +137,8 @@ struct result {
 	_Atomic bool through;
 	unsigned int done;		/* with success */
 	unsigned int overlaps;
-	unsigned int ended;		/* datagrams that it has seen the end of */
+	unsigned int ended;		/* datagrams or reductions that it has seen the end of */
+	unsigned int posted;		/* reductions that it takes part in */
 };
 
 /* What both know of a round; shared. */
@@ -183,8 +188,37 @@ void run_pairs(const struct object *object, enum place place);
 /* The objects. */
 extern const struct object memory_object, region_object, bte_object, queue_object, ring_object;
 extern const struct object dgram_object, job_object, pool_object, file_object;
+extern const struct object window_object, channel_object;
+
+/* Two pieces of a transfer. */
+#define LONG		(20 * PAGE)
+
+/* The target: a page of words, and a slot for each side. */
+#define TARGET_LEN	(PAGE + 2 * LONG)
+#define DUMP_LEN	(2 * LONG)
+#define QUEUE_LEN	2048
+
+/* What is registered and posted to; channel is a file to be told by. */
+extern struct pairs_memory {
+	unsigned char *target, *dump, *local[2];
+	int channel;		/* made early, lest it take the number of a file that closes */
+} mem;
+
+/* A mapping of the owner's queue, unless the owner is another or closes it. */
+extern void *queue_mem;
+extern struct kgni_ring_view queue_view;
 
 /* Of use to several: common_pairs_mem.c. */
+unsigned char stamp(int me);		/* a side's byte, in this round */
+uint64_t bytes8(unsigned char c);
+uint64_t *word_at(size_t offset);
+unsigned char *slot(int me);
+bool any_is(int (*fn)(struct side *s));
+bool rings_mapped(int me);
+void *map_ring(struct side *s, struct raw_cq *cq, struct kgni_ring_view *view);
+bool take_entry(const struct kgni_ring_view *ring);
+int do_target_post(struct side *s, struct kgni_ioc_post *p);
+int register_at(struct side *s, void *addr, size_t len, uint32_t queue);
 void mem_begin(void);
 void mem_open_world(void);
 void mem_close_world(void);
@@ -199,6 +233,29 @@ void mem_side_file_close(struct side *s);
 int op_close(struct side *s);
 void after_close(struct side *s, int code);
 int op_word(struct side *s);
+int op_chain(struct side *s);
+int op_cqwrite(struct side *s);
 int op_register(struct side *s);
+int op_deregister(struct side *s);
+void after_deregister(struct side *s, int code);
+int op_destroy(struct side *s);
+int op_fork(struct side *s);
+void after_kill(struct side *s, int code);
+
+/* Operations that several tables have. */
+#define REGISTER	{ .name = "register", .fn = op_register, .codes = C_OK, .owner = true }
+#define DEREGISTER								\
+	{ .name = "deregister", .fn = op_deregister, .after = after_deregister,	\
+	  .codes = C_OK, ON_MEMORY(C_PARAM), .effects = ENDS_MEMORY, .owner = true, .once = true }
+#define CLOSE									\
+	{ .name = "close", .fn = op_close, .after = after_close, .codes = C_OK,	\
+	  .effects = ENDS_FILE, .owner = true, .once = true }
+#define DESTROY									\
+	{ .name = "destroy", .fn = op_destroy, .codes = C_OK, ON_QUEUE(C_PARAM),	\
+	  .effects = ENDS_QUEUE, .owner = true, .once = true }
+#define KILL	OP_KILL(after_kill)
+#define CQWRITE	{ .name = "CQ write", .fn = op_cqwrite, .codes = C_OK, ON_MEMORY(C_GONE) }
+#define CHAIN	{ .name = "chain", .fn = op_chain, .codes = C_OK, ON_MEMORY(C_GONE) }
+#define WORD	{ .name = "FMA put, word", .fn = op_word, .codes = C_OK, ON_MEMORY(C_GONE) }
 
 #endif /* KGNI_VM_COMMON_PAIRS_H */

@@ -235,7 +235,7 @@ static void file_close(void)
 		close(w->fd);
 }
 
-#define CLOSE									\
+#define ONLY_CLOSE								\
 	{ .name = "close", .fn = op_close, .codes = C_OK, .effects = ENDS_FILE,	\
 	  .owner = true, .once = true }
 
@@ -250,7 +250,7 @@ static const struct op dgram_ops[] = {
 	{ .name = "probe and wait", .fn = op_probe_wait, .codes = C_OK | C_TIMEOUT },
 	{ .name = "cancel", .fn = op_cancel, .codes = C_OK | C_NO_MATCH },
 	{ .name = "endpoint gone", .fn = op_ep_gone, .codes = C_OK | C_NO_MATCH },
-	CLOSE,
+	ONLY_CLOSE,
 	OP_KILL(NULL),
 };
 
@@ -557,7 +557,7 @@ static const struct op file_ops[] = {
 	{ .name = "probe", .fn = op_probe, .codes = C_STATE, ON_ATTACH(C_NO_MATCH),
 	  .owner = true },
 	{ .name = "map", .fn = op_map_nothing, .codes = C_EINVAL, .owner = true },
-	CLOSE,
+	ONLY_CLOSE,
 	OP_KILL(NULL),
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Pairs of operations that meet at a registration, at a BTE, at a queue or at
- * the mappings of a ring. See common_pairs.h.
+ * Pairs of operations that meet at a registration, at a region or at a BTE, and the
+ * memory and queues that others need, too. See common_pairs.h.
  *
  * What is written is one byte value a round and side, so a byte tells who wrote
  * it: 0x11 was there before, 0x22 in a buffer that nothing was read into, 0x77
@@ -16,40 +16,32 @@
 #define UNREAD_BYTE	0x22
 #define AFTERWARDS	0x77
 
-/* Two pieces of a transfer. */
-#define LONG		(20 * PAGE)
+/* What is moved at once. */
 #define PIECE		65536UL
 
-/* The target: a page of words, and a slot for each side. */
-#define TARGET_LEN	(PAGE + 2 * LONG)
-#define DUMP_LEN	(2 * LONG)
 #define UPDATED		(TARGET_LEN / PAGE)
-#define QUEUE_LEN	2048
 #define AMO_AT		0
 #define WORD_AT		8
 #define FLAG_AT(me)	(16 + 8 * (me))
 
-static struct {
-	unsigned char *target, *dump, *local[2];
-	int channel;		/* made early, lest it take the number of a file that closes */
-} mem;
+struct pairs_memory mem;
 
-static unsigned char stamp(int me)
+unsigned char stamp(int me)
 {
 	return 0x80 | (w->round * 2 + me);
 }
 
-static uint64_t bytes8(unsigned char c)
+uint64_t bytes8(unsigned char c)
 {
 	return c * 0x0101010101010101ULL;
 }
 
-static uint64_t *word_at(size_t offset)
+uint64_t *word_at(size_t offset)
 {
 	return (uint64_t *)(mem.target + offset);
 }
 
-static unsigned char *slot(int me)
+unsigned char *slot(int me)
 {
 	return mem.target + PAGE + me * LONG;
 }
@@ -132,7 +124,7 @@ static int do_post(struct side *s, struct kgni_ioc_post *p)
 }
 
 /* At the target, with an event for its queue. */
-static int do_target_post(struct side *s, struct kgni_ioc_post *p)
+int do_target_post(struct side *s, struct kgni_ioc_post *p)
 {
 	int rc;
 
@@ -185,7 +177,7 @@ int op_word(struct side *s)
 }
 
 /* The word, and the word again, and both with an event for the queue; one for all. */
-static int op_chain(struct side *s)
+int op_chain(struct side *s)
 {
 	uint64_t value = bytes8(stamp(s->me));
 	struct kgni_ioc_post p[2] = { word_post(&value), word_post(&value) };
@@ -219,7 +211,7 @@ static int op_amo(struct side *s)
 	return do_target_post(s, &p);
 }
 
-static int op_cqwrite(struct side *s)
+int op_cqwrite(struct side *s)
 {
 	struct kgni_ioc_post p = { .type = GNI_POST_CQWRITE, .cqwrite_value = s->me };
 
@@ -228,7 +220,7 @@ static int op_cqwrite(struct side *s)
 
 /* --- operations: registrations and files ------------------------------------------- */
 
-static int register_at(struct side *s, void *addr, size_t len, uint32_t queue)
+int register_at(struct side *s, void *addr, size_t len, uint32_t queue)
 {
 	struct kgni_ioc_mem_register reg = {
 		.addr = (uint64_t)addr, .length = len, .cq = queue, .vmdh_index = ~0U,
@@ -303,12 +295,7 @@ static int op_next(struct side *s)
 	return rc;
 }
 
-static int op_register_queue(struct side *s)
-{
-	return register_at(s, mem.local[s->me], PAGE, w->queue.id);
-}
-
-static int op_deregister(struct side *s)
+int op_deregister(struct side *s)
 {
 	struct kgni_ioc_mem_deregister arg = { .handle = w->target };
 
@@ -326,7 +313,7 @@ static void fill_target(void)
 	w->filled = true;
 }
 
-static void after_deregister(struct side *s, int code)
+void after_deregister(struct side *s, int code)
 {
 	if (code == GNI_RC_SUCCESS && !s->i)
 		fill_target();
@@ -347,28 +334,16 @@ void after_close(struct side *s, int code)
 		fill_target();
 }
 
-static void after_kill(struct side *s, int code)
+void after_kill(struct side *s, int code)
 {
 	(void)code;
 	if (!s->i && !s->me && (w->place == BY_JOB || w->place == BY_NIC))
 		fill_target();
 }
 
-/* --- operations: queues ------------------------------------------------------------ */
+/* --- operations: queues that go -------------------------------------------------- */
 
-static int op_create(struct side *s)
-{
-	struct kgni_ioc_cq_create make = { .entries = 64 };
-	struct kgni_ioc_cq_destroy destroy = { 0 };
-	int rc = call(s->fd, KGNI_IOC_CQ_CREATE, &make);
-
-	if (rc)
-		return rc;
-	destroy.id = make.id;
-	return call(s->fd, KGNI_IOC_CQ_DESTROY, &destroy);
-}
-
-static int op_destroy(struct side *s)
+int op_destroy(struct side *s)
 {
 	struct kgni_ioc_cq_destroy arg = {
 		.id = s->i ? w->more_queue[s->i - 1] : w->queue.id,
@@ -385,171 +360,6 @@ static int op_destroy_other(struct side *s)
 	if (s->i)
 		arg.id = w->more_queue[s->i - 1];
 	return call(s->fd, KGNI_IOC_CQ_DESTROY, &arg);
-}
-
-static int op_wait(struct side *s)
-{
-	struct kgni_cq_ref ref = { .fd = s->fd, .id = w->queue.id };
-	struct kgni_ioc_cq_wait arg = { .cqs = (uint64_t)&ref, .count = 1, .timeout_ms = 1 };
-
-	return call(s->fd, KGNI_IOC_CQ_WAIT, &arg);
-}
-
-/* A post whose source event goes to the queue. */
-static int op_source(struct side *s)
-{
-	uint64_t value = 1;
-	struct kgni_ioc_post p = {
-		.type = GNI_POST_FMA_PUT, .length = 8, .local_addr = (uint64_t)&value,
-		.cq_mode = GNI_CQMODE_GLOBAL_EVENT, .src_cq = w->queue.id,
-		.remote_pe = w->pe, .remote = w->dump, .remote_addr = (uint64_t)mem.dump,
-	};
-	int rc = call(s->fd, KGNI_IOC_POST, &p);
-
-	if (!rc)
-		w->pushed++;
-	return rc;
-}
-
-static int op_chain_source(struct side *s)
-{
-	uint64_t value = 1;
-	struct kgni_ioc_post p[2] = {
-		{ .type = GNI_POST_FMA_PUT, .length = 8, .local_addr = (uint64_t)&value,
-		  .remote_pe = w->pe, .remote = w->dump, .remote_addr = (uint64_t)mem.dump },
-	};
-	struct kgni_ioc_post_chain arg = { .posts = (uint64_t)p, .count = 2 };
-	int rc;
-
-	p[1] = p[0];
-	p[0].cq_mode = GNI_CQMODE_GLOBAL_EVENT;
-	p[0].src_cq = w->queue.id;
-	rc = call(s->fd, KGNI_IOC_POST_CHAIN, &arg);
-	if (!rc)
-		w->pushed++;
-	return rc;
-}
-
-static int op_wake(struct side *s)
-{
-	struct kgni_ioc_cq_wake arg = { .id = w->queue.id };
-
-	return call(s->fd, KGNI_IOC_CQ_WAKE, &arg);
-}
-
-/* The first one is the queue's for good. */
-static int op_channel(struct side *s)
-{
-	struct kgni_ioc_cq_notify arg = { .id = w->queue.id, .fd = mem.channel };
-
-	return call(s->fd, KGNI_IOC_CQ_NOTIFY, &arg);
-}
-
-/* --- operations: mappings of a ring ------------------------------------------------ */
-
-static void *map_queue(struct side *s)
-{
-	return mmap(NULL, w->queue.len, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd,
-		    w->queue.offset);
-}
-
-static int op_map(struct side *s)
-{
-	void *p = map_queue(s);
-
-	if (p == MAP_FAILED)
-		return -errno;
-	munmap(p, w->queue.len);
-	return GNI_RC_SUCCESS;
-}
-
-static int op_unmap(struct side *s)
-{
-	int rc = munmap(s->extra[s->i], w->queue.len);
-
-	s->extra[s->i] = NULL;
-	return rc ? -errno : GNI_RC_SUCCESS;
-}
-
-/* Refused, and undone by the kernel where it had begun. */
-static int op_move(struct side *s)
-{
-	void *to = mmap(NULL, w->queue.len, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *p = mremap(s->extra[0], w->queue.len, w->queue.len, MREMAP_MAYMOVE | MREMAP_FIXED,
-			 to);
-
-	/* What was there has gone, and another thread may be there now. */
-	return p == MAP_FAILED ? -errno : GNI_RC_SUCCESS;
-}
-
-static int op_protect(struct side *s)
-{
-	if (mprotect(s->extra[0], w->queue.len, PROT_READ) ||
-	    mprotect(s->extra[0], w->queue.len, PROT_READ | PROT_WRITE))
-		return -errno;
-	return GNI_RC_SUCCESS;
-}
-
-static int op_fork(struct side *s)
-{
-	pid_t pid = fork();
-
-	(void)s;
-	if (!pid)
-		_exit(0);
-	waitpid(pid, NULL, 0);
-	return pid < 0 ? -errno : GNI_RC_SUCCESS;
-}
-
-/* As the library does it: who unmasks has the driver look again. */
-static int op_mask(struct side *s)
-{
-	uint32_t *masked = &s->queue.ring->masked;
-
-	__atomic_fetch_add(masked, 1, __ATOMIC_SEQ_CST);
-	return __atomic_sub_fetch(masked, 1, __ATOMIC_SEQ_CST) ? GNI_RC_SUCCESS : op_wake(s);
-}
-
-static int op_arm(struct side *s)
-{
-	kgni_ring_notify_arm(&s->queue);
-	if (kgni_ring_ready(&s->queue))
-		kgni_ring_notify_disarm(&s->queue);
-	return GNI_RC_SUCCESS;
-}
-
-/* There is room for the events of the other side's posts. */
-static int op_push(struct side *s)
-{
-	if (kgni_ring_count(&s->queue) > QUEUE_LEN / 2)
-		return GNI_RC_NOT_DONE;
-	if (!kgni_ring_push(&s->queue, kgni_cqe_remote(s->me, 0, KGNI_CQE_POST)))
-		return GNI_RC_ERROR_RESOURCE;
-	w->pushed++;
-	return GNI_RC_SUCCESS;
-}
-
-/* Entries that stand for something lost are no events. */
-static bool take_entry(const struct kgni_ring_view *ring)
-{
-	uint64_t e = 0;
-
-	if (kgni_ring_pop(ring, &e) != KGNI_RING_ENTRY)
-		return false;
-	w->popped += kgni_cqe_source(e) != KGNI_CQE_DRIVER;
-	return true;
-}
-
-/* One consumer at a time, as in the library. */
-static int op_pop(struct side *s)
-{
-	bool taken;
-
-	while (atomic_exchange(&w->lock, 1))
-		sched_yield();
-	taken = take_entry(&s->queue);
-	w->lock = 0;
-	return taken ? GNI_RC_SUCCESS : GNI_RC_NOT_DONE;
 }
 
 /* --- making and ending it all ------------------------------------------------------ */
@@ -587,7 +397,7 @@ bool owner_closes(void)
 	return w->op[0]->fn == op_close || (w->place == IN_THREADS && w->op[1]->fn == op_close);
 }
 
-static bool any_is(int (*fn)(struct side *s))
+bool any_is(int (*fn)(struct side *s))
 {
 	return w->op[0]->fn == fn || w->op[1]->fn == fn;
 }
@@ -631,9 +441,8 @@ static void more_objects(void)
 	}
 }
 
-static bool rings_mapped(int me);
-static struct kgni_ring_view queue_view;
-static void *queue_mem;
+struct kgni_ring_view queue_view;
+void *queue_mem;
 
 /* A region of which the words are there, and the slots are not. */
 static struct kgni_mem_handle reserved_target(void)
@@ -693,7 +502,7 @@ void mem_close_world(void)
  * A file lives as long as something of it is mapped. Where closing it is to end
  * it, that side has no ring, and posts without events.
  */
-static bool rings_mapped(int me)
+bool rings_mapped(int me)
 {
 	bool closes[2] = { w->op[0]->fn == op_close, w->op[1]->fn == op_close };
 
@@ -746,7 +555,7 @@ void mem_side_file_close(struct side *s)
 		close(s->more_fd[i]);
 }
 
-static void *map_ring(struct side *s, struct raw_cq *cq, struct kgni_ring_view *view)
+void *map_ring(struct side *s, struct raw_cq *cq, struct kgni_ring_view *view)
 {
 	void *p = mmap(NULL, cq->len, PROT_READ | PROT_WRITE, MAP_SHARED, s->fd, cq->offset);
 
@@ -785,45 +594,18 @@ void mem_side_close(struct side *s)
 	mem_side_file_close(s);
 }
 
-static void *base[2];
-
-static void ring_side_open(struct side *s)
-{
-	unsigned int i;
-
-	mem_side_open(s);
-	base[s->me] = map_ring(s, &w->queue, &s->queue);
-	for (i = 0; i < w->times; i++) {
-		s->extra[i] = map_queue(s);
-		must(s->extra[i] != MAP_FAILED);
-	}
-}
-
-static void ring_side_close(struct side *s)
-{
-	unsigned int i;
-
-	munmap(base[s->me], w->queue.len);
-	for (i = 0; i < w->times; i++)
-		if (s->extra[i])
-			munmap(s->extra[i], w->queue.len);
-	mem_side_close(s);
-}
-
-/* Something to take. */
-static void ring_open(void)
-{
-	int i;
-
-	mem_open_world();
-	if (!queue_mem)
-		return;
-	is_u64(op_channel(&(struct side){ .fd = w->fd }), GNI_RC_SUCCESS);
-	for (i = 0; i < 2; i++)
-		w->pushed += kgni_ring_push(&queue_view, kgni_cqe_remote(9, 0, KGNI_CQE_POST));
-}
-
 /* --- what has become of it --------------------------------------------------------- */
+
+/* Entries that stand for something lost are no events. */
+bool take_entry(const struct kgni_ring_view *ring)
+{
+	uint64_t e = 0;
+
+	if (kgni_ring_pop(ring, &e) != KGNI_RING_ENTRY)
+		return false;
+	w->popped += kgni_cqe_source(e) != KGNI_CQE_DRIVER;
+	return true;
+}
 
 static bool bte_idle(void)
 {
@@ -951,19 +733,8 @@ void mem_check(void)
 #define POST(name_, which, len_)							\
 	{ .name = (name_), .fn = op_post, .arg = (which), .len = (len_),		\
 	  .codes = C_OK, ON_MEMORY(C_GONE) }
-#define REGISTER	{ .name = "register", .fn = op_register, .codes = C_OK, .owner = true }
-#define DEREGISTER								\
-	{ .name = "deregister", .fn = op_deregister, .after = after_deregister,	\
-	  .codes = C_OK, ON_MEMORY(C_PARAM), .effects = ENDS_MEMORY, .owner = true, .once = true }
-#define CLOSE									\
-	{ .name = "close", .fn = op_close, .after = after_close, .codes = C_OK,	\
-	  .effects = ENDS_FILE, .owner = true, .once = true }
-#define KILL	OP_KILL(after_kill)
-#define CQWRITE	{ .name = "CQ write", .fn = op_cqwrite, .codes = C_OK, ON_MEMORY(C_GONE) }
-#define CHAIN	{ .name = "chain", .fn = op_chain, .codes = C_OK, ON_MEMORY(C_GONE) }
 #define NEXT									\
 	{ .name = "list", .fn = op_next, .codes = C_OK, ON_MEMORY(C_STATE), .owner = true }
-#define WORD	{ .name = "FMA put, word", .fn = op_word, .codes = C_OK, ON_MEMORY(C_GONE) }
 
 static const struct op memory_ops[] = {
 	REGISTER,
@@ -1025,50 +796,6 @@ static const struct op bte_ops[] = {
 	KILL,
 };
 
-#define DESTROY									\
-	{ .name = "destroy", .fn = op_destroy, .codes = C_OK, ON_QUEUE(C_PARAM),	\
-	  .effects = ENDS_QUEUE, .owner = true, .once = true }
-#define WAIT									\
-	{ .name = "wait", .fn = op_wait, .codes = C_OK | C_TIMEOUT, ON_QUEUE(C_PARAM),	\
-	  .owner = true, ON_FILE(C_PARAM) }
-
-static const struct op queue_ops[] = {
-	{ .name = "create another", .fn = op_create, .codes = C_OK, .owner = true },
-	DESTROY,
-	WAIT,
-	{ .name = "source event", .fn = op_source, .codes = C_OK, ON_QUEUE(C_PARAM),
-	  .owner = true },
-	WORD,
-	CQWRITE,
-	{ .name = "event of a chain", .fn = op_chain_source, .codes = C_OK, ON_QUEUE(C_PARAM),
-	  .owner = true },
-	{ .name = "wake", .fn = op_wake, .codes = C_OK, ON_QUEUE(C_PARAM), .owner = true },
-	{ .name = "channel", .fn = op_channel, .codes = C_OK | C_STATE, ON_QUEUE(C_PARAM),
-	  .owner = true },
-	{ .name = "register with it", .fn = op_register_queue, .codes = C_OK, ON_QUEUE(C_PARAM),
-	  .owner = true },
-	CLOSE,
-	KILL,
-};
-
-static const struct op ring_ops[] = {
-	{ .name = "map", .fn = op_map, .codes = C_OK, ON_QUEUE(C_EINVAL), .owner = true },
-	{ .name = "unmap", .fn = op_unmap, .codes = C_OK, .owner = true, .once = true },
-	{ .name = "move", .fn = op_move, .codes = C_EINVAL, .owner = true },
-	{ .name = "protect", .fn = op_protect, .codes = C_OK, .owner = true },
-	{ .name = "fork", .fn = op_fork, .codes = C_OK, .owner = true },
-	{ .name = "push", .fn = op_push, .codes = C_OK | C_NOT_DONE, .owner = true, .quick = true },
-	{ .name = "pop", .fn = op_pop, .codes = C_OK | C_NOT_DONE, .owner = true, .quick = true },
-	{ .name = "mask and unmask", .fn = op_mask, .codes = C_OK, ON_QUEUE(C_PARAM),
-	  .owner = true },
-	{ .name = "arm channel", .fn = op_arm, .codes = C_OK, .owner = true, .quick = true },
-	CQWRITE,
-	DESTROY,
-	WAIT,
-	CLOSE,
-	KILL,
-};
-
 const struct object memory_object = {
 	.name = "registration", .ops = memory_ops, .count = ARRAY_SIZE(memory_ops),
 	.places = AT(IN_THREADS) | AT(BY_FILE) | AT(BY_JOB) | AT(BY_NIC),
@@ -1089,18 +816,4 @@ const struct object bte_object = {
 	.places = AT(IN_THREADS) | AT(BY_FILE),
 	.begin = mem_begin, .open = mem_open_world, .side_open = mem_side_open,
 	.side_close = mem_side_close, .check = mem_check, .close = mem_close_world,
-};
-
-const struct object queue_object = {
-	.name = "queue", .ops = queue_ops, .count = ARRAY_SIZE(queue_ops),
-	.places = AT(IN_THREADS) | AT(BY_FILE) | AT(BY_JOB) | AT(BY_NIC),
-	.begin = mem_begin, .open = mem_open_world, .side_open = mem_side_open,
-	.side_close = mem_side_close, .check = mem_check, .close = mem_close_world,
-};
-
-const struct object ring_object = {
-	.name = "ring", .ops = ring_ops, .count = ARRAY_SIZE(ring_ops),
-	.places = AT(IN_THREADS) | AT(BY_FILE),
-	.begin = mem_begin, .open = ring_open, .side_open = ring_side_open,
-	.side_close = ring_side_close, .check = mem_check, .close = mem_close_world,
 };

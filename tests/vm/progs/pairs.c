@@ -41,6 +41,14 @@ CASE_AT(job, BY_JOB)
 CASE_AT(job, BY_NIC)
 CASE_AT(pool, IN_THREADS)
 CASE_AT(pool, BY_JOB)
+CASE_AT(window, IN_THREADS)
+CASE_AT(window, BY_FILE)
+CASE_AT(window, BY_JOB)
+CASE_AT(window, BY_NIC)
+CASE_AT(channel, IN_THREADS)
+CASE_AT(channel, BY_FILE)
+CASE_AT(channel, BY_JOB)
+CASE_AT(channel, BY_NIC)
 CASE_AT(file, IN_THREADS)
 CASE_AT(file, BY_FILE)
 
@@ -71,6 +79,14 @@ static const struct test tests[] = {
 	CASE("job, two NICs", job_BY_NIC, SLOW),
 	CASE("FMA descriptors, two threads", pool_IN_THREADS, SLOW),
 	CASE("FMA descriptors, two processes", pool_BY_JOB, SLOW),
+	CASE("window, two threads", window_IN_THREADS, SLOW),
+	CASE("window, two processes with one file", window_BY_FILE, SLOW),
+	CASE("window, two members of the job", window_BY_JOB, SLOW),
+	CASE("window, two NICs", window_BY_NIC, SLOW),
+	CASE("channel, two threads", channel_IN_THREADS, SLOW),
+	CASE("channel, two processes with one file", channel_BY_FILE, SLOW),
+	CASE("channel, two members of the job", channel_BY_JOB, SLOW),
+	CASE("channel, two NICs", channel_BY_NIC, SLOW),
 	CASE("file, two threads", file_IN_THREADS, SLOW),
 	CASE("file, two processes", file_BY_FILE, SLOW),
 };
