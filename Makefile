@@ -147,6 +147,8 @@ lib_objs := $(call objs,obj,$(LIB_SRCS))
 $(lib_objs): extra_cflags := -fPIC -fvisibility=hidden
 $(call objs,obj,$(wildcard tests/vm/progs/*.c)): extra_cflags := -Itests/vm/progs
 $(call objs,obj,$(wildcard tools/*.c)): extra_cflags := -Itools
+# What it measures are calls of the library.
+$(call objs,obj,$(wildcard tools/gni_perf*.c)): extra_cflags := -Itools -fno-plt
 $(call objs,obj,$(wildcard tools/gnictl*.c)): extra_cflags := -Itools -isystem /usr/include/libnl3
 
 $(B)/obj/%.o: %.c Makefile $(FLAGS_FILE)

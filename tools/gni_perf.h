@@ -313,11 +313,13 @@ struct proc {
 
 /**
  * struct poll - a loop that waits for something without sleeping
- * @turns: how often it looked
+ * @turns: how often it looked since poll_slow()
+ * @slow: how often that was called
  * @since: when it began to be long, ns
  */
 struct poll {
 	uint32_t turns;
+	uint32_t slow;
 	uint64_t since;
 };
 
@@ -327,7 +329,6 @@ int poll_fault(struct proc *p);
 int call_fault(struct proc *p, const char *call, gni_return_t rc);
 gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event);
 int post_done(struct proc *p, gni_post_descriptor_t *d);
-bool run_last(const struct phase *ph, uint64_t i, uint64_t now);
 uint64_t sample_lap(struct sample *s, uint64_t before);
 int bind_endpoint(struct proc *p, gni_ep_handle_t ep, const struct side *to);
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size);
@@ -351,7 +352,13 @@ void msgq_end(struct proc *p);
 /* One turn of such a loop. Return: false if it is to be given up. */
 static inline bool poll_turn(struct proc *p, struct poll *w)
 {
-	return ++w->turns % p->spins ? true : poll_slow(p, w);
+	return ++w->turns < p->spins ? true : poll_slow(p, w);
+}
+
+/* Is operation @i the last one? */
+static inline bool run_last(const struct phase *ph, uint64_t i, uint64_t now)
+{
+	return ph->n ? i + 1 >= ph->n : now - ph->sample->start >= ph->ticks;
 }
 
 static inline uint64_t limit_of(const struct side *s)

@@ -74,13 +74,16 @@ static void msg_fill(struct proc *p, struct phase *ph, uint64_t i)
 {
 	if (p->cfg->check)
 		pattern_fill(out_buf(p), ph->size, ph->seed + i);
-	memcpy(out_buf(p), &i, ph->size < NUMBER ? ph->size : NUMBER);
+	if (ph->size >= NUMBER)
+		memcpy(out_buf(p), &i, NUMBER);
+	else
+		memcpy(out_buf(p), &i, ph->size);
 }
 
 /* Is @msg number @i of a phase? */
 int msg_check(struct proc *p, struct phase *ph, const void *msg, uint64_t i)
 {
-	if (memcmp(msg, &i, ph->size < NUMBER ? ph->size : NUMBER))
+	if (ph->size >= NUMBER ? memcmp(msg, &i, NUMBER) : memcmp(msg, &i, ph->size))
 		return fault_set(&p->fault, ST_FAILED,
 				 "%s: another message came in place of number %llu",
 				 p->op->name, (unsigned long long)i);
@@ -164,7 +167,7 @@ static int msg_ping(struct proc *p, struct phase *ph)
 		last = run_last(ph, i, before);
 		if (last)
 			atomic_store(&p->me->limit, i + 1);
-		if (send_nth(p, ph, i) || p->op->receive(p, ph, i) || drain(p, p->tx))
+		if (send_nth(p, ph, i) || drain(p, p->tx) || p->op->receive(p, ph, i))
 			return p->fault.status;
 		before = sample_lap(ph->sample, before);
 	}
@@ -190,15 +193,21 @@ static int msg_pong(struct proc *p, struct phase *ph)
  */
 static int msg_out(struct proc *p, struct phase *ph)
 {
+	uint64_t i, now = ph->sample->start;
+	uint32_t until = p->cfg->window;
 	bool last = false;
-	uint64_t i;
 
 	for (i = 0; !last; i++) {
-		last = run_last(ph, i, ph->n ? 0 : clock_ticks());
+		if (--until == 0) {
+			until = p->cfg->window;
+			if (drain(p, p->tx) || drain(p, p->rx))
+				return p->fault.status;
+			now = clock_ticks();
+		}
+		last = run_last(ph, i, now);
 		if (last)
 			atomic_store(&p->me->limit, i + 1);
-		if (send_nth(p, ph, i) ||
-		    (i % p->cfg->window == 0 && (drain(p, p->tx) || drain(p, p->rx))))
+		if (send_nth(p, ph, i))
 			return p->fault.status;
 	}
 	ph->sample->ops = i;

@@ -25,11 +25,11 @@
 /* It has looked for a while: the others may be gone. */
 bool poll_slow(struct proc *p, struct poll *w)
 {
+	w->turns = 0;
 	if (interrupted || atomic_load(&p->shared->abort))
 		return false;
-	if (p->spins < SPINS || w->turns % SPINS == 0)
-		sched_yield();
-	if (w->turns % SPINS)
+	sched_yield();
+	if (++w->slow * p->spins % SPINS)
 		return true;
 	if (!w->since)
 		w->since = now_ns();
@@ -286,12 +286,6 @@ static uint64_t usual_count(enum measure measure, uint64_t size)
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size)
 {
 	return cfg->iterations ? cfg->iterations : usual_count(measure, size);
-}
-
-/* Is operation @i the last one? */
-bool run_last(const struct phase *ph, uint64_t i, uint64_t now)
-{
-	return ph->n ? i + 1 >= ph->n : now - ph->sample->start >= ph->ticks;
 }
 
 /* An operation that began at @before is over. Return: when that was, ticks. */
