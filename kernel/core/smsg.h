@@ -6,9 +6,9 @@
  * A mailbox is memory of the receiver:
  *	0	credit word (u64): how many messages the *peer* has consumed of
  *		those that this side sent; the peer puts it here
- *	8	scratch word (u64) of the mailbox's owner, who fetches a slot
+ *	64	scratch word (u64) of the mailbox's owner, who fetches a slot
  *		word of the peer's mailbox to it
- *	64	slots, one a credit, each a multiple of 64 bytes:
+ *	128	slots, one a credit, each a multiple of 64 bytes:
  *		0	slot word (u64), see below; written last
  *		8	the message: header, then data
  * Message n (from 0) travels in slot n % credits. Its slot word is
@@ -29,14 +29,17 @@
  *
  * All memory may be written by the peer at any time: every word is read once
  * and checked.
+ *
+ * What the peer writes and what the owner writes lies in lines of 64 bytes of their own,
+ * if the mailbox begins with one.
  */
 #ifndef _KGNI_CORE_SMSG_H
 #define _KGNI_CORE_SMSG_H
 
 #include "core.h"
 
-#define KGNI_SMSG_SCRATCH	8
-#define KGNI_SMSG_SLOTS_OFFSET	64
+#define KGNI_SMSG_SCRATCH	64
+#define KGNI_SMSG_SLOTS_OFFSET	128
 #define KGNI_SMSG_PAYLOAD	8
 #define KGNI_SMSG_ALIGN		64
 #define KGNI_SMSG_MAX_SIZE	65535
@@ -129,10 +132,24 @@ static inline u64 kgni_smsg_slot(const struct kgni_smsg_geom *g, u64 n)
 	return KGNI_SMSG_SLOTS_OFFSET + (n % g->credits) * g->slot_size;
 }
 
+/* The slot of the message after the one that travels in @slot. */
+static inline u64 kgni_smsg_slot_next(const struct kgni_smsg_geom *g, u64 slot)
+{
+	slot += g->slot_size;
+	return slot < kgni_smsg_size(g) ? slot : KGNI_SMSG_SLOTS_OFFSET;
+}
+
 static inline u64 kgni_smsg_word(u64 n, u32 length, u8 tag)
 {
 	return (u32)(n & (KGNI_SMSG_VALID - 1)) | (u64)KGNI_SMSG_VALID |
 	       (u64)(u16)length << 32 | (u64)tag << 48;
+}
+
+/* Is it message @n's word, as a sender writes it? */
+static inline bool kgni_smsg_word_good(const struct kgni_smsg_geom *g, u64 n, u64 word)
+{
+	return (u32)word == (u32)kgni_smsg_word(n, 0, 0) &&
+	       CORE_BITS(word, 32, 16) <= g->maxsize && !(word >> 56);
 }
 
 /**
@@ -172,18 +189,15 @@ static inline enum kgni_smsg_poll kgni_smsg_rx_poll(const struct kgni_smsg_geom 
 	u64 n = rx->consumed;
 	char *slot = (char *)mbox + kgni_smsg_slot(g, n);
 	u64 word = core_load_acquire((u64 *)slot);
-	u32 seq = (u32)word;
 
 	if (!word && n < g->credits)
 		return KGNI_SMSG_NONE;
-	if (n >= g->credits && seq == (u32)kgni_smsg_word(n - g->credits, 0, 0))
+	if (n >= g->credits && (u32)word == (u32)kgni_smsg_word(n - g->credits, 0, 0))
 		return KGNI_SMSG_NONE;
 	msg->length = (u32)CORE_BITS(word, 32, 16);
 	msg->tag = (u8)CORE_BITS(word, 48, 8);
 	msg->payload = slot + KGNI_SMSG_PAYLOAD;
-	if (seq != (u32)kgni_smsg_word(n, 0, 0) || msg->length > g->maxsize || word >> 56)
-		return KGNI_SMSG_DAMAGED;
-	return KGNI_SMSG_MESSAGE;
+	return kgni_smsg_word_good(g, n, word) ? KGNI_SMSG_MESSAGE : KGNI_SMSG_DAMAGED;
 }
 
 /**

@@ -348,9 +348,10 @@ static void check_shape(u32 credits, u32 maxsize, u64 n)
 	check(s.credits == credits && s.maxsize == maxsize, "other than asked for");
 	check(s.slot_size % 64 == 0 && s.slot_size >= KGNI_SMSG_PAYLOAD + maxsize &&
 	      s.slot_size < KGNI_SMSG_PAYLOAD + maxsize + 64, "slots of %u", s.slot_size);
-	check(kgni_smsg_size(&s) == 64 + (u64)credits * s.slot_size, "size");
+	check(kgni_smsg_size(&s) == 128 + (u64)credits * s.slot_size, "size");
 	slot = kgni_smsg_slot(&s, n);
-	check(slot >= 64 && slot % 64 == 0 && slot + s.slot_size <= kgni_smsg_size(&s), "slot %llu",
+	check(slot >= KGNI_SMSG_SLOTS_OFFSET && slot % 64 == 0 &&
+	      slot + s.slot_size <= kgni_smsg_size(&s), "slot %llu",
 	      (unsigned long long)slot);
 	check(credits == 1 || n == UINT64_MAX || slot != kgni_smsg_slot(&s, n + 1), "neighbours");
 }

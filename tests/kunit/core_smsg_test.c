@@ -31,11 +31,11 @@ static void geometry(struct kunit *test)
 	if (!s->valid)
 		return;
 	KUNIT_EXPECT_EQ(test, g.slot_size, s->slot_size);
-	KUNIT_EXPECT_EQ(test, kgni_smsg_size(&g), 64 + (u64)s->credits * s->slot_size);
+	KUNIT_EXPECT_EQ(test, kgni_smsg_size(&g), 128 + (u64)s->credits * s->slot_size);
 	for (n = 0; n < 3ULL * s->credits; n += max(1U, s->credits / 5)) {
 		u64 slot = kgni_smsg_slot(&g, n);
 
-		KUNIT_EXPECT_EQ(test, slot, 64 + n % s->credits * s->slot_size);
+		KUNIT_EXPECT_EQ(test, slot, 128 + n % s->credits * s->slot_size);
 		KUNIT_EXPECT_LE(test, slot + 8 + s->maxsize, kgni_smsg_size(&g));
 	}
 }

@@ -551,7 +551,7 @@ static void test_geometry(void **state)
 	for (i = 0; i < ARRAY_SIZE(limits); i++)
 		assert_int_equal(kgni_smsg_geom_init(&geom, limits[i].credits, limits[i].maxsize),
 				 limits[i].ok);
-	assert_int_equal(kgni_smsg_size(&geom), 64 + 65535ULL * 65600);
+	assert_int_equal(kgni_smsg_size(&geom), 128 + 65535ULL * 65600);
 	for (credits = 1; credits <= 65535; credits += credits < 20 ? 1 : 9361)
 	for (maxsize = 1; maxsize <= 65535; maxsize += maxsize < 200 ? 1 : 3267) {
 		assert_true(kgni_smsg_geom_init(&geom, credits, maxsize));
@@ -561,13 +561,15 @@ static void test_geometry(void **state)
 		assert_int_equal(geom.slot_size % 64, 0);
 		assert_in_range(geom.slot_size, 8 + maxsize, 8 + maxsize + 63);
 		size = kgni_smsg_size(&geom);
-		assert_int_equal(size, 64 + (u64)credits * geom.slot_size);
+		assert_int_equal(size, 128 + (u64)credits * geom.slot_size);
+		assert_int_equal(kgni_smsg_slot_next(&geom, 128), kgni_smsg_slot(&geom, 1));
+		assert_int_equal(kgni_smsg_slot_next(&geom, size - geom.slot_size), 128);
 		/* The slots one after the other, then the first again. */
-		assert_int_equal(kgni_smsg_slot(&geom, 0), 64);
+		assert_int_equal(kgni_smsg_slot(&geom, 0), 128);
 		assert_int_equal(kgni_smsg_slot(&geom, credits - 1), size - geom.slot_size);
-		assert_int_equal(kgni_smsg_slot(&geom, credits), 64);
+		assert_int_equal(kgni_smsg_slot(&geom, credits), 128);
 		assert_int_equal(kgni_smsg_slot(&geom, credits * 3ULL + credits / 2),
-				 64 + (u64)(credits / 2) * geom.slot_size);
+				 128 + (u64)(credits / 2) * geom.slot_size);
 	}
 }
 

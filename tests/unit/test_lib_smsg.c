@@ -381,7 +381,7 @@ static void test_damaged(void **state)
 	mbox = (u64 *)((char *)b.attr.msg_buffer + b.attr.mbox_offset);
 	for (i = 0; i < 10000; i++) {
 		word = unit_edge(&seed);
-		mbox[8] = word;
+		mbox[KGNI_SMSG_SLOTS_OFFSET / 8] = word;
 		rc = GNI_SmsgGetNext(b.side.ep, &msg);
 		if (rc == GNI_RC_SUCCESS)
 			assert_int_equal((u32)word, KGNI_SMSG_VALID);

@@ -10,6 +10,8 @@
 #define RETRANS	GNI_SMSG_TYPE_MBOX_AUTO_RETRANSMIT
 #define A	0x80000001U
 #define B	0x90000002U
+/* Where the slots of a mailbox begin (Documentation/abi.rst). */
+#define SLOTS	128
 
 /* One end of a channel; its mailbox has a page of its own on either side. */
 struct end {
@@ -735,10 +737,10 @@ static void test_damaged(void)
 	for (i = 0; i < 50; i++) {
 		link_open(&l, MBOX, 4, 64);
 		/* A valid slot word of a message that can't come next: bit 31 set, number off. */
-		*(uint64_t *)(l.b.mbox + 64) = 0x80000000ULL | (2 + i);
+		*(uint64_t *)(l.b.mbox + SLOTS) = 0x80000000ULL | (2 + i);
 		is_rc(GNI_SmsgGetNext(l.b.ep, &msg), GNI_RC_INVALID_STATE, "number %d", i);
 		is_rc(GNI_SmsgRelease(l.b.ep), GNI_RC_NOT_DONE);
-		*(uint64_t *)(l.b.mbox + 64) = 0x80000000ULL | (uint64_t)(65 + i) << 32;
+		*(uint64_t *)(l.b.mbox + SLOTS) = 0x80000000ULL | (uint64_t)(65 + i) << 32;
 		is_rc(GNI_SmsgGetNext(l.b.ep, &msg), GNI_RC_INVALID_STATE, "too long");
 		for (j = 0; j < (int)l.b.size / 4; j++)
 			((uint32_t *)l.b.mbox)[j] = rnd(&seed);
