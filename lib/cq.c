@@ -88,11 +88,17 @@ static u32 *outstanding(const struct gni_cq *cq, struct gni_ep *ep)
 	return &ep->outstanding[cq != ep->cq];
 }
 
+/* A channel's request is over when the channel is, and all of its messages. */
 static void req_end(struct gni_cq *cq, struct ugni_req *r)
 {
+	if (r->channel && !r->messages)
+		return;
 	if (r->ep)
 		ugni_add(outstanding(cq, r->ep), -1U);
-	ugni_req_put(&cq->reqs, r);
+	if (r->channel)
+		r->messages--;
+	if (!r->channel || (!r->ep && !r->messages))
+		ugni_req_put(&cq->reqs, r);
 }
 
 /* Called without the lock too, by threads that a destroyed queue may surprise. */
@@ -168,10 +174,13 @@ static void reap_lost(struct gni_cq *cq)
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
 		if (!r->live)
 			continue;
-		if (req_waits(cq, r, &asked, &settled))
+		if (req_waits(cq, r, &asked, &settled)) {
 			left = true;
-		else
+			continue;
+		}
+		do
 			req_end(cq, r);
+		while (r->live && r->channel && r->messages);
 	}
 	core_store(&cq->lost, left);
 }
@@ -252,6 +261,45 @@ gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ug
 	rc = req_begin(cq, ep, what, tid);
 	ugni_mutex_unlock(&cq->slot.lock);
 	return rc;
+}
+
+/**
+ * ugni_cq_channel - begin the request that stands for messages of a channel
+ * @cq: queue that is told of them
+ * @ep: endpoint of the channel, locked
+ *
+ * For messages that are done when they are sent: each adds one to the request's
+ * messages, and to those that are outstanding of the endpoint.
+ *
+ * Return: the request, until ugni_cq_channel_end(); NULL if there is no room for it.
+ */
+struct ugni_req *ugni_cq_channel(struct gni_cq *cq, struct gni_ep *ep)
+{
+	struct ugni_req *r = NULL;
+	u32 tid;
+
+	ugni_mutex_lock(&cq->slot.lock);
+	if (ugni_req_get(&cq->reqs, true, &r, &tid) == GNI_RC_SUCCESS) {
+		r->ep = ep;
+		r->msgq = false;
+		r->async = false;
+		r->mode = GNI_CQMODE_GLOBAL_EVENT;
+		r->channel = true;
+		r->messages = 0;
+	}
+	ugni_mutex_unlock(&cq->slot.lock);
+	return r;
+}
+
+/* The channel goes; what is outstanding of its messages is not the endpoint's any more. */
+void ugni_cq_channel_end(struct gni_cq *cq, struct ugni_req *r)
+{
+	ugni_mutex_lock(&cq->slot.lock);
+	ugni_add(outstanding(cq, r->ep), -r->messages);
+	r->ep = NULL;
+	if (!r->messages)
+		ugni_req_put(&cq->reqs, r);
+	ugni_mutex_unlock(&cq->slot.lock);
 }
 
 /**
@@ -357,8 +405,12 @@ static void forget_requests(struct gni_cq *cq, struct gni_ep *ep)
 	for (i = 0; (r = ugni_req_at(&cq->reqs, i)); i++) {
 		if (!r->ep || (ep && r->ep != ep))
 			continue;
-		ugni_add(outstanding(cq, r->ep), -1U);
-		r->ep = NULL;
+		ugni_add(outstanding(cq, r->ep), r->channel ? -r->messages : -1U);
+		/* That of a channel stays its own; nothing of it is outstanding. */
+		if (r->channel)
+			r->messages = 0;
+		else
+			r->ep = NULL;
 	}
 }
 
@@ -531,16 +583,34 @@ static gni_return_t nothing_there(void)
 	return ugni_bad(GNI_RC_NOT_DONE, "there is no event");
 }
 
+/* An entry of a message that was kept was taken. Of a post's it is noted before. */
+static ugni_apart gni_return_t own_message(struct gni_cq *cq, u64 e)
+{
+	const u32 tid = (u32)CORE_BITS(e, KGNI_CQE_SMSG_TID_SHIFT, KGNI_CQE_SMSG_TID_BITS);
+	struct ugni_req *r = ugni_req_at(&cq->reqs, tid & (UGNI_REQ_MAX - 1));
+
+	if (likely(r && r->live && r->channel && ugni_req_tid(r) == tid))
+		req_end(cq, r);
+	return GNI_RC_SUCCESS;
+}
+
+/* Take an entry that was kept. */
+static inline_always gni_return_t take_own(struct gni_cq *cq, gni_cq_entry_t *entry)
+{
+	const u64 e = ugni_cq_take_own(cq);
+
+	*entry = e;
+	return kgni_cqe_type(e) == KGNI_CQE_POST ? GNI_RC_SUCCESS : own_message(cq, e);
+}
+
 /* @ep: as entry_taken() */
 static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry, struct gni_ep **ep)
 {
 	u64 e = 0;
 
 	*ep = NULL;
-	if (ugni_cq_has_own(cq)) {
-		*entry = ugni_cq_take_own(cq);
-		return GNI_RC_SUCCESS;
-	}
+	if (ugni_cq_has_own(cq))
+		return take_own(cq, entry);
 	switch (kgni_ring_pop(&cq->ring, &e)) {
 	case KGNI_RING_ENTRY:
 		*entry = e;
@@ -667,26 +737,7 @@ static ugni_apart gni_return_t take_quickly(struct gni_cq *cq, gni_cq_entry_t *e
 	return ep && rc == GNI_RC_NOT_DONE ? cq_pop(cq, entry) : rc;
 }
 
-/* cq_pop() for the only thread of a program that has set no handler. */
-static inline_always gni_return_t pop_quickly(struct gni_cq *cq, gni_cq_entry_t *entry)
-{
-	u64 e = 0;
-
-	switch (kgni_ring_pop(&cq->ring, &e)) {
-	case KGNI_RING_ENTRY:
-		*entry = e;
-		/* A peer's, and well. */
-		if (likely(e >> KGNI_CQE_SOURCE_SHIFT == KGNI_CQE_REMOTE))
-			return GNI_RC_SUCCESS;
-		return take_quickly(cq, entry);
-	case KGNI_RING_OVERRUN:
-		return cq_overran(cq, entry);
-	default:
-		return nothing_there();
-	}
-}
-
-/* GNI_CqGetEvent() where that does not serve. */
+/* GNI_CqGetEvent() for more than one thread, with a handler, or after an overrun. */
 static ugni_cold gni_return_t get_event(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
 {
 	struct gni_cq *cq = ugni_cq(cq_hndl);
@@ -705,19 +756,29 @@ static ugni_cold gni_return_t get_event(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
 {
 	struct gni_cq *cq = cq_hndl;
+	struct kgni_ring_view ring;
+	u64 e = 0;
 
 	if (unlikely(!ugni_is_cq(cq) || !event_data || !ugni_alone() || cq->handler ||
 		     !cq->ring.ring || ugni_away(cq->nic)))
 		return ugni_end(get_event(cq_hndl, event_data));
-	if (ugni_cq_has_own(cq)) {
-		*event_data = ugni_cq_take_own(cq);
-		return GNI_RC_SUCCESS;
+	if (ugni_cq_has_own(cq))
+		return take_own(cq, event_data);
+	ring = cq->ring;
+	switch (kgni_ring_pop(&ring, &e)) {
+	case KGNI_RING_ENTRY:
+		*event_data = e;
+		/* A peer's, and well. */
+		if (likely(e >> KGNI_CQE_SOURCE_SHIFT == KGNI_CQE_REMOTE))
+			return GNI_RC_SUCCESS;
+		return ugni_end(take_quickly(cq, event_data));
+	case KGNI_RING_OVERRUN:
+		return ugni_end(cq_overran(cq, event_data));
+	default:
+		if (unlikely(core_load(&cq->lost)))
+			return ugni_end(get_event(cq_hndl, event_data));
+		return ugni_end(nothing_there());
 	}
-	if (kgni_ring_ready(&cq->ring))
-		return ugni_end(pop_quickly(cq, event_data));
-	if (unlikely(core_load(&cq->lost)))
-		return ugni_end(get_event(cq_hndl, event_data));
-	return ugni_end(nothing_there());
 }
 
 UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)

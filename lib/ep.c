@@ -132,8 +132,7 @@ static gni_return_t ep_unbind(struct gni_ep *ep)
 		ep_give_up(ep);
 	if (ep_idle(ep) != GNI_RC_SUCCESS)
 		return GNI_RC_NOT_DONE;
-	ugni_smsg_release(ep->smsg);
-	ep->smsg = NULL;
+	ugni_smsg_release(ep);
 	ep->bound = false;
 	ep->peer = 0;
 	ep->events_set = false;
@@ -184,7 +183,7 @@ static void ep_destroy(struct gni_ep *ep)
 	ugni_retire(&ugni_eps, ep);
 	if (ep->dgram_used)
 		ugni_nic_call(ep->nic, KGNI_IOC_DGRAM_CANCEL, &arg);
-	ugni_smsg_release(ep->smsg);
+	ugni_smsg_release(ep);
 	ep_leave_cqs(ep);
 	ugni_unlock(ep);
 	ugni_free(&ugni_eps, ep);

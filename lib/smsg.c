@@ -4,6 +4,10 @@
  * FMA puts with a flag (driver: kernel/fma.c): the message into a slot of the
  * peer's mailbox, then its slot word; or nothing, then the peer's credit word.
  *
+ * Once a window to the peer's mailbox is known (window.c) all of this is done directly:
+ * the message is stored there, and is done with when the call returns. Nothing is
+ * lost on that way, so no copy is kept, and one request stands for all such messages.
+ *
  * A message whose way to the peer failed is sent again, where the mailboxes are of
  * that type, when its event is taken from the queue: from a copy that is kept with
  * its request until then.
@@ -15,6 +19,7 @@
 #include <string.h>
 
 #include "ugni.h"
+#include <gni/netlink.h>
 
 /* A message that may have to be sent again, until its event is taken. */
 struct smsg_copy {
@@ -39,6 +44,13 @@ struct smsg_copy {
  * @current: GetNext found a message that was not released yet
  * @credit_due: the peer is still to be told of what we consumed
  * @window: window to the peer's mailbox that was used last
+ * @to: where the peer's mailbox is, or NULL if it can't be reached directly
+ * @place: window that it is in
+ * @gen: what that was found as
+ * @tx_slot: slot there of the next message
+ * @rx_slot: slot in ours of the current message, or of the next
+ * @page: pages that messages were last read from, of header and data
+ * @req: request of messages that are sent directly, or NULL
  * @assembly: room for one message
  */
 struct ugni_smsg {
@@ -46,6 +58,13 @@ struct ugni_smsg {
 	struct kgni_smsg_tx tx;
 	struct kgni_smsg_rx rx;
 	void *mbox;
+	char *to;
+	struct ugni_window *place;
+	u64 gen;
+	u64 tx_slot;
+	u64 rx_slot;
+	u64 page[2];
+	struct ugni_req *req;
 	u64 remote_mbox;
 	struct kgni_mem_handle remote;
 	struct kgni_mem_handle local;
@@ -170,6 +189,10 @@ static gni_return_t smsg_init(struct gni_ep *ep, const gni_smsg_attr_t *local,
 	memset(s, 0, sizeof(*s));
 	s->geom = geom;
 	s->mbox = (void *)(uintptr_t)attr_mbox(local);
+	s->tx_slot = kgni_smsg_slot(&geom, 0);
+	s->rx_slot = s->tx_slot;
+	s->page[0] = ~0ULL;
+	s->page[1] = ~0ULL;
 	s->remote_mbox = attr_mbox(remote);
 	s->remote.qword1 = remote->mem_hndl.qword1;
 	s->remote.qword2 = remote->mem_hndl.qword2;
@@ -198,9 +221,14 @@ UGNI_PUBLIC gni_return_t GNI_SmsgInit(gni_ep_handle_t ep_hndl, gni_smsg_attr_t *
 	return ugni_end(rc);
 }
 
-/* The endpoint is unbound or goes away. */
-void ugni_smsg_release(struct ugni_smsg *s)
+/* The endpoint, locked, is unbound or goes away. */
+void ugni_smsg_release(struct gni_ep *ep)
 {
+	struct ugni_smsg *s = ep->smsg;
+
+	if (s && s->req)
+		ugni_cq_channel_end(ep->cq, s->req);
+	ep->smsg = NULL;
 	free(s);
 }
 
@@ -219,36 +247,84 @@ static struct gni_ep *smsg_ep(gni_ep_handle_t ep_hndl)
 	return NULL;
 }
 
+/* --- directly into the peer's mailbox --------------------------------------------------- */
+
+/* What is longer is for memcpy(). */
+#define WORDWISE_MAX	256
+#define PAGE_MASK	4095UL
+
+/* May the window that was used last be used directly from now on? */
+static void find_place(struct gni_ep *ep)
+{
+	struct ugni_smsg *s = ep->smsg;
+
+	s->to = ugni_window_reach(ep, s->window, &s->remote, s->remote_mbox,
+				  kgni_smsg_size(&s->geom), &s->gen);
+	s->place = s->window;
+	if (!s->to || s->req || !ugni_cq_tells(ep->cq))
+		return;
+	s->req = ugni_cq_channel(ep->cq, ep);
+	if (!s->req)
+		s->to = NULL;
+}
+
+/* Return: false if the window has ended. */
+static inline_always bool place_enter(const struct ugni_smsg *s, bool alone)
+{
+	return s->to && ugni_window_enter(s->place, s->gen, alone);
+}
+
+/*
+ * A put into the mailbox, which is all there, is over: tell the peer. Return: true if
+ * whoever sleeps there is to be woken.
+ */
+static inline_always bool place_tell(const struct gni_ep *ep, const struct ugni_smsg *s,
+				     u64 length, bool alone)
+{
+	const u64 e = kgni_cqe_remote(ep->remote_event, GNI_POST_FMA_PUT_W_SYNCFLAG,
+				      KGNI_CQE_SMSG);
+	struct ugni_window *w = s->place;
+	const struct kgni_ring_view ring = w->ring;
+	u64 *counted = w->counted;
+	bool wake;
+
+	/* A message is there, with its event or without, and will be found. */
+	wake = ring.ring && (!kgni_ring_push(&ring, e) || ugni_must_wake(&ring, w->delay));
+	core_store(&w->used, true);
+	ugni_add_as(alone, &counted[KGNI_STAT_FMA_PUT], 1ULL);
+	ugni_add_as(alone, &counted[KGNI_STAT_FMA_PUT_BYTES], length);
+	ugni_add_as(alone, &counted[KGNI_STAT_SMSG], 1ULL);
+	return wake;
+}
+
+static ugni_cold void place_wake(const struct gni_ep *ep)
+{
+	const struct ugni_event e = { .smsg = true };
+
+	ugni_window_tell(ep->nic, ep->smsg->place, KGNI_ST_OK, &e);
+}
+
+static bool put_credits_directly(const struct gni_ep *ep)
+{
+	const struct ugni_smsg *s = ep->smsg;
+	const bool alone = ugni_alone();
+	bool done;
+
+	if (!place_enter(s, alone))
+		return false;
+	core_store_release((u64 *)s->to, s->rx.consumed);
+	done = ugni_window_live(s->place);
+	if (done && place_tell(ep, s, 0, alone))
+		place_wake(ep);
+	ugni_window_unpin(s->place, alone);
+	return done;
+}
+
 /* --- credits ------------------------------------------------------------------------ */
 
 static bool transient(gni_return_t rc)
 {
 	return rc == GNI_RC_ERROR_NOMEM || rc == GNI_RC_ERROR_RESOURCE;
-}
-
-/* The same as smsg_put(), if the window is known; what precedes the word is still to be added. */
-static struct ugni_put quick_put(const struct gni_ep *ep, u64 offset, u64 word)
-{
-	const u64 addr = ep->smsg->remote_mbox + offset;
-
-	return (struct ugni_put){
-		.addr = addr,
-		.flag_addr = addr,
-		.flag = word,
-		.remote_event = ep->remote_event,
-		.type = GNI_POST_FMA_PUT_W_SYNCFLAG,
-		.mode = GNI_CQMODE_REMOTE_EVENT,
-		.flagged = true,
-		.smsg = true,
-	};
-}
-
-static bool put_credits_quickly(const struct gni_ep *ep)
-{
-	const struct ugni_put p = quick_put(ep, 0, ep->smsg->rx.consumed);
-	struct ugni_window *w = ugni_window_ready(ep, &ep->smsg->window, &ep->smsg->remote, &p);
-
-	return w && ugni_window_put(ep->nic, w, &p);
 }
 
 /* A put of a word at @offset of the peer's mailbox, and of what precedes it. */
@@ -280,7 +356,7 @@ static void put_credits(struct gni_ep *ep)
 	struct kgni_ioc_post arg;
 	gni_return_t rc;
 
-	if (!put_credits_quickly(ep)) {
+	if (!put_credits_directly(ep)) {
 		arg = smsg_put(ep, 0, s->rx.consumed);
 		arg.flags |= KGNI_POST_REPORT;
 		do
@@ -355,45 +431,6 @@ static void slot_event(const struct gni_ep *ep, struct kgni_ioc_post *arg, u32 m
 	arg->src_event = kgni_cqe_smsg(msg_id, tid, KGNI_CQE_SMSG);
 }
 
-/*
- * Send by the window that is known: nothing is lost on its way, so no copy is kept.
- * Return: false if it is not that simple; nothing was sent then.
- */
-static bool send_quickly(struct gni_ep *ep, const struct smsg_out *m, u32 length,
-			 gni_return_t *rc)
-{
-	struct ugni_req req = { .smsg = true, .mode = GNI_CQMODE_GLOBAL_EVENT };
-	const u64 n = ep->smsg->tx.sent;
-	struct ugni_put p = quick_put(ep, kgni_smsg_slot(&ep->smsg->geom, n),
-				      kgni_smsg_word(n, length, m->tag));
-	struct ugni_window *w;
-	bool done;
-	u32 tid;
-
-	p.addr += KGNI_SMSG_PAYLOAD;
-	p.src[0] = m->header;
-	p.src[1] = m->data;
-	p.length[0] = m->header_length;
-	p.length[1] = m->data_length;
-	w = ugni_window_ready(ep, &ep->smsg->window, &ep->smsg->remote, &p);
-	if (!w)
-		return false;
-	*rc = GNI_RC_SUCCESS;
-	if (!ugni_cq_tells(ep->cq))
-		return ugni_window_put(ep->nic, w, &p);
-	*rc = ugni_cq_begin(ep->cq, ep, &req, &tid);
-	if (*rc != GNI_RC_SUCCESS) {
-		ugni_window_leave(w);
-		return true;
-	}
-	p.cq = ep->cq;
-	p.mode |= GNI_CQMODE_GLOBAL_EVENT;
-	p.src_event = kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_SMSG);
-	done = ugni_window_put(ep->nic, w, &p);
-	ugni_cq_posted(ep->cq, tid, true, done ? GNI_RC_SUCCESS : GNI_RC_NOT_DONE);
-	return done;
-}
-
 /* A send that nobody will hear the end of. */
 static gni_return_t send_silent(struct gni_ep *ep, const struct smsg_out *m, u32 length)
 {
@@ -432,87 +469,250 @@ static gni_return_t send_slot(struct gni_ep *ep, const struct smsg_out *m, u32 l
 	return rc;
 }
 
-static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
+static inline_always void message_sent(struct ugni_smsg *s)
 {
-	u64 length = (u64)m->header_length + m->data_length;
-	struct ugni_smsg *s = ep->smsg;
-	gni_return_t rc;
-	int credits;
+	s->tx.sent++;
+	s->tx_slot = kgni_smsg_slot_next(&s->geom, s->tx_slot);
+}
 
-	if (length > s->geom.maxsize)
-		return ugni_bad(GNI_RC_ERROR_RESOURCE, "%llu bytes are more than msg_maxsize, %u",
-				(unsigned long long)length, s->geom.maxsize);
-	return_credits(ep);
-	credits = kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox);
-	if (credits <= 0) {
-		if (!credits)
-			ugni_count(ep->nic, GNI_STAT_SMSG_MBOX_CREDITS_STALL);
-		return ugni_bad(GNI_RC_NOT_DONE, "%s", credits ?
-				"the credit word of the mailbox is damaged" :
-				"there are no credits: the peer has not consumed enough");
+/* Is a piece of a message where the last one was read from? @page: that page */
+static inline_always bool piece_known(u64 page, const void *src, u32 length)
+{
+	const u64 addr = (u64)(uintptr_t)src;
+
+	return !length || ((addr ^ page) | ((addr + length - 1) ^ page)) <= PAGE_MASK;
+}
+
+static bool piece_readable(u64 *page, const void *src, u32 length)
+{
+	if (piece_known(*page, src, length))
+		return true;
+	if (!ugni_window_readable(src, length))
+		return false;
+	*page = (u64)(uintptr_t)src & ~PAGE_MASK;
+	return true;
+}
+
+/* The last bytes are copied twice, if that is simpler. */
+static inline_always void put_piece(char *to, const char *from, u32 n)
+{
+	u32 i;
+
+	if (n > WORDWISE_MAX) {
+		memcpy(to, from, n);
+	} else if (n >= 8) {
+		for (i = 0; i < n - 8; i += 8)
+			__builtin_memcpy(to + i, from + i, 8);
+		__builtin_memcpy(to + n - 8, from + n - 8, 8);
+	} else if (n >= 4) {
+		__builtin_memcpy(to, from, 4);
+		__builtin_memcpy(to + n - 4, from + n - 4, 4);
+	} else if (n) {
+		to[0] = from[0];
+		to[n / 2] = from[n / 2];
+		to[n - 1] = from[n - 1];
 	}
-	if (send_quickly(ep, m, (u32)length, &rc))
-		;
-	else if (ugni_cq_tells(ep->cq))
-		rc = send_slot(ep, m, (u32)length);
+}
+
+/* One more that the queue will tell of. Return: false if there are too many. */
+static inline_always bool message_begin(struct gni_ep *ep, const struct ugni_smsg *s, bool alone)
+{
+	struct gni_cq *cq = ep->cq;
+	bool ok;
+
+	if (!s->req)
+		return true;
+	if (!alone)
+		pthread_mutex_lock(&cq->slot.lock);
+	ok = ugni_add_as(alone, &ep->outstanding[0], 1U) <= cq->limit;
+	if (likely(ok))
+		s->req->messages++;
 	else
-		rc = send_silent(ep, m, (u32)length);
-	if (rc == GNI_RC_SUCCESS)
-		s->tx.sent++;
+		ugni_add_as(alone, &ep->outstanding[0], -1U);
+	if (!alone) {
+		ugni_add(&cq->posting, (u32)ok);
+		pthread_mutex_unlock(&cq->slot.lock);
+	}
+	return ok;
+}
+
+/* It was sent. */
+static inline_always void message_done(struct gni_ep *ep, struct ugni_smsg *s, u32 msg_id,
+				       bool alone)
+{
+	struct gni_cq *cq = ep->cq;
+	u64 e;
+
+	message_sent(s);
+	if (!s->req)
+		return;
+	e = kgni_cqe_done(kgni_cqe_smsg(msg_id, s->req->id, KGNI_CQE_SMSG), KGNI_CQE_FMA,
+			  KGNI_ST_OK);
+	if (unlikely(!alone || !ugni_cq_keep(cq, e)))
+		ugni_cq_push(cq, e);
+	if (!alone)
+		ugni_add_as(false, &cq->posting, -1U);
+}
+
+/* It was not. */
+static void message_undo(struct gni_ep *ep, const struct ugni_smsg *s)
+{
+	struct gni_cq *cq = ep->cq;
+
+	if (!s->req)
+		return;
+	ugni_mutex_lock(&cq->slot.lock);
+	ugni_add(&ep->outstanding[0], -1U);
+	s->req->messages--;
+	ugni_mutex_unlock(&cq->slot.lock);
+	if (!ugni_alone())
+		ugni_add(&cq->posting, -1U);
+}
+
+/* Send a message, for which there are credits, into the peer's mailbox. */
+static inline_always bool send_directly(struct gni_ep *ep, struct ugni_smsg *s,
+					struct smsg_out m, bool alone)
+{
+	const u32 length = m.header_length + m.data_length;
+	bool done = false, wake = false;
+	char *slot;
+
+	if (!place_enter(s, alone))
+		return false;
+	if (likely(message_begin(ep, s, alone))) {
+		slot = s->to + s->tx_slot;
+		put_piece(slot + KGNI_SMSG_PAYLOAD, m.header, m.header_length);
+		if (m.data_length)
+			put_piece(slot + KGNI_SMSG_PAYLOAD + m.header_length, m.data,
+				  m.data_length);
+		core_store_release((u64 *)slot, kgni_smsg_word(s->tx.sent, length, m.tag));
+		done = ugni_window_live(s->place);
+		if (likely(done)) {
+			wake = place_tell(ep, s, length, alone);
+			message_done(ep, s, m.msg_id, alone);
+		} else {
+			message_undo(ep, s);
+		}
+	}
+	if (unlikely(wake))
+		place_wake(ep);
+	ugni_window_unpin(s->place, alone);
+	return done;
+}
+
+/* A send that is for the driver. */
+static gni_return_t send_indirectly(struct gni_ep *ep, const struct smsg_out *m, u32 length)
+{
+	gni_return_t rc = ugni_cq_tells(ep->cq) ? send_slot(ep, m, length) :
+						  send_silent(ep, m, length);
+
+	if (rc == GNI_RC_SUCCESS) {
+		message_sent(ep->smsg);
+		find_place(ep);
+	}
 	if (!transient(rc))
 		return rc;
 	ugni_count(ep->nic, GNI_STAT_SMSG_REQ_STALL);
 	return ugni_bad(GNI_RC_NOT_DONE, "there is no room for a message more now");
 }
 
-static gni_return_t smsg_send_on(gni_ep_handle_t ep_hndl, const struct smsg_out *m)
+static gni_return_t no_credits(struct gni_ep *ep)
 {
+	struct ugni_smsg *s = ep->smsg;
+
+	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) < 0)
+		return ugni_bad(GNI_RC_NOT_DONE, "the credit word of the mailbox is damaged");
+	ugni_count(ep->nic, GNI_STAT_SMSG_MBOX_CREDITS_STALL);
+	return ugni_bad(GNI_RC_NOT_DONE,
+			"there are no credits: the peer has not consumed enough");
+}
+
+static gni_return_t smsg_send(struct gni_ep *ep, const struct smsg_out *m)
+{
+	u64 length = (u64)m->header_length + m->data_length;
+	struct ugni_smsg *s = ep->smsg;
+
+	if (length > s->geom.maxsize)
+		return ugni_bad(GNI_RC_ERROR_RESOURCE, "%llu bytes are more than msg_maxsize, %u",
+				(unsigned long long)length, s->geom.maxsize);
+	return_credits(ep);
+	if (kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) <= 0)
+		return no_credits(ep);
+	if (piece_readable(&s->page[0], m->header, m->header_length) &&
+	    piece_readable(&s->page[1], m->data, m->data_length) &&
+	    send_directly(ep, s, *m, ugni_alone()))
+		return GNI_RC_SUCCESS;
+	return send_indirectly(ep, m, (u32)length);
+}
+
+static ugni_apart gni_return_t send_fully(gni_ep_handle_t ep_hndl, const void *header,
+					  u32 header_length, const void *data, u32 data_length,
+					  u32 msg_id, u8 tag)
+{
+	const struct smsg_out m = { header, header_length, data, data_length, msg_id, tag };
 	struct gni_ep *ep;
 	gni_return_t rc;
 
-	if (m->header_length && !m->header)
+	if (header_length && !header)
 		return ugni_bad(GNI_RC_INVALID_PARAM, "header is NULL, header_length %u",
-				m->header_length);
-	if (m->data_length && !m->data)
+				header_length);
+	if (data_length && !data)
 		return ugni_bad(GNI_RC_INVALID_PARAM, "data is NULL, data_length %u",
-				m->data_length);
+				data_length);
 	ep = smsg_ep(ep_hndl);
 	if (!ep)
 		return GNI_RC_INVALID_PARAM;
-	rc = smsg_send(ep, m);
+	rc = smsg_send(ep, &m);
 	ugni_unlock(ep);
 	return rc;
+}
+
+/* The credit word is only looked at when those run out that are known of. */
+static inline_always bool has_credits(struct ugni_smsg *s)
+{
+	return likely(s->tx.sent - s->tx.acked < s->geom.credits) ||
+	       kgni_smsg_tx_credits(&s->geom, &s->tx, s->mbox) > 0;
+}
+
+/* Most sends are that simple. Return: false if this one is not. */
+static inline_always bool send_simply(gni_ep_handle_t ep, struct smsg_out m)
+{
+	const u64 length = (u64)m.header_length + m.data_length;
+	struct ugni_smsg *s;
+
+	if (!ugni_alone() || !ugni_is_ep(ep))
+		return false;
+	s = ep->smsg;
+	return s && !s->credit_due && length <= WORDWISE_MAX && length <= s->geom.maxsize &&
+	       piece_known(s->page[0], m.header, m.header_length) &&
+	       piece_known(s->page[1], m.data, m.data_length) && has_credits(s) &&
+	       send_directly(ep, s, m, true);
+}
+
+static inline_always gni_return_t send(gni_ep_handle_t ep_hndl, struct smsg_out m)
+{
+	if (likely(send_simply(ep_hndl, m)))
+		return GNI_RC_SUCCESS;
+	return send_fully(ep_hndl, m.header, m.header_length, m.data, m.data_length, m.msg_id,
+			  m.tag);
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header,
 					  uint32_t header_length, void *data,
 					  uint32_t data_length, uint32_t msg_id, uint8_t tag)
 {
-	const struct smsg_out m = {
-		.header = header,
-		.header_length = header_length,
-		.data = data,
-		.data_length = data_length,
-		.msg_id = msg_id,
-		.tag = tag,
-	};
+	const struct smsg_out m = { header, header_length, data, data_length, msg_id, tag };
 
-	return ugni_end(smsg_send_on(ep_hndl, &m));
+	return ugni_end(send(ep_hndl, m));
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
 				      uint32_t header_length, void *data, uint32_t data_length,
 				      uint32_t msg_id)
 {
-	const struct smsg_out m = {
-		.header = header,
-		.header_length = header_length,
-		.data = data,
-		.data_length = data_length,
-		.msg_id = msg_id,
-	};
+	const struct smsg_out m = { header, header_length, data, data_length, msg_id, 0 };
 
-	return ugni_end(smsg_send_on(ep_hndl, &m));
+	return ugni_end(send(ep_hndl, m));
 }
 
 /* --- sending again -------------------------------------------------------------------- */
@@ -652,7 +852,7 @@ static gni_return_t smsg_next(struct gni_ep *ep, void **header, u8 *tag)
 	return GNI_RC_SUCCESS;
 }
 
-static gni_return_t smsg_next_on(gni_ep_handle_t ep_hndl, void **header, u8 *tag)
+static ugni_apart gni_return_t next_fully(gni_ep_handle_t ep_hndl, void **header, u8 *tag)
 {
 	struct gni_ep *ep;
 	gni_return_t rc;
@@ -667,6 +867,31 @@ static gni_return_t smsg_next_on(gni_ep_handle_t ep_hndl, void **header, u8 *tag
 	return rc;
 }
 
+/* Most messages that are there are found thus. Return: false if there is none such. */
+static inline_always bool next_simply(gni_ep_handle_t ep, void **header, u8 *tag)
+{
+	struct ugni_smsg *s;
+	char *slot;
+	u64 word;
+	u8 is;
+
+	if (!ugni_alone() || !ugni_is_ep(ep) || !header)
+		return false;
+	s = ep->smsg;
+	if (!s || s->credit_due)
+		return false;
+	slot = (char *)s->mbox + s->rx_slot;
+	word = core_load_acquire((u64 *)slot);
+	is = (u8)CORE_BITS(word, 48, 8);
+	if (!kgni_smsg_word_good(&s->geom, s->rx.consumed, word) ||
+	    (*tag != GNI_SMSG_ANY_TAG && *tag != is))
+		return false;
+	s->current = true;
+	*header = slot + KGNI_SMSG_PAYLOAD;
+	*tag = is;
+	return true;
+}
+
 /* A message with another tag is for another call. */
 UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
 {
@@ -674,40 +899,58 @@ UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **hea
 
 	if (!tag)
 		return ugni_end(ugni_null(tag));
-	rc = smsg_next_on(ep_hndl, header, tag);
+	if (likely(next_simply(ep_hndl, header, tag)))
+		return GNI_RC_SUCCESS;
+	rc = next_fully(ep_hndl, header, tag);
 	return rc == GNI_RC_NO_MATCH ? ugni_end_quiet(rc) : ugni_end(rc);
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgGetNext(gni_ep_handle_t ep_hndl, void **header)
 {
-	uint8_t tag = GNI_SMSG_ANY_TAG;
+	uint8_t tag = GNI_SMSG_ANY_TAG, any = GNI_SMSG_ANY_TAG;
 
-	return ugni_end(smsg_next_on(ep_hndl, header, &tag));
+	if (likely(next_simply(ep_hndl, header, &tag)))
+		return GNI_RC_SUCCESS;
+	return ugni_end(next_fully(ep_hndl, header, &any));
 }
 
-static gni_return_t smsg_release(struct gni_ep *ep)
+/* Return: true if the peer is to be told. */
+static inline_always bool release(struct ugni_smsg *s)
 {
-	struct ugni_smsg *s = ep->smsg;
-
-	if (!s->current)
-		return ugni_bad(GNI_RC_NOT_DONE, "GNI_SmsgGetNext() gave no message to release");
 	s->current = false;
-	if (kgni_smsg_rx_release(&s->geom, &s->rx))
-		s->credit_due = true;
+	s->rx_slot = kgni_smsg_slot_next(&s->geom, s->rx_slot);
+	return kgni_smsg_rx_release(&s->geom, &s->rx);
+}
+
+static void release_due(struct gni_ep *ep)
+{
+	ep->smsg->credit_due = true;
 	return_credits(ep);
-	return GNI_RC_SUCCESS;
+}
+
+static gni_return_t release_fully(gni_ep_handle_t ep_hndl)
+{
+	gni_return_t rc = GNI_RC_SUCCESS;
+	struct gni_ep *ep = smsg_ep(ep_hndl);
+
+	if (!ep)
+		return GNI_RC_INVALID_PARAM;
+	if (!ep->smsg->current)
+		rc = ugni_bad(GNI_RC_NOT_DONE, "GNI_SmsgGetNext() gave no message to release");
+	else if (release(ep->smsg))
+		release_due(ep);
+	ugni_unlock(ep);
+	return rc;
 }
 
 UGNI_PUBLIC gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl)
 {
-	struct gni_ep *ep = smsg_ep(ep_hndl);
-	gni_return_t rc;
-
-	if (!ep)
-		return ugni_end(GNI_RC_INVALID_PARAM);
-	rc = smsg_release(ep);
-	ugni_unlock(ep);
-	return ugni_end(rc);
+	if (!ugni_alone() || !ugni_is_ep(ep_hndl) || !ep_hndl->smsg ||
+	    !ep_hndl->smsg->current)
+		return ugni_end(release_fully(ep_hndl));
+	if (release(ep_hndl->smsg))
+		release_due(ep_hndl);
+	return GNI_RC_SUCCESS;
 }
 
 /* --- settings of the NIC handle --------------------------------------------------------- */

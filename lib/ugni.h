@@ -47,7 +47,7 @@
 
 #define likely(x)	__builtin_expect(!!(x), 1)
 #define unlikely(x)	__builtin_expect(!!(x), 0)
-#define inline_always	inline __attribute__((always_inline))
+#define inline_always	__always_inline
 /* What is not on the short way stays out of it. */
 #define ugni_cold	__attribute__((cold, noinline))
 #define ugni_apart	__attribute__((noinline))
@@ -295,10 +295,12 @@ static inline void ugni_unlock(void *obj)
  *	the request
  * @next: request after this one in the list of free ones
  * @id: its index, and from UGNI_REQ_INDEX_BITS on what goes up with every use
+ * @messages: it stands for so many messages of a channel, each done when it is sent
  * @tries: how often a message was sent again
  * @live: in use
  * @smsg: a short message, of a message queue too
  * @msgq: of a message queue
+ * @channel: it stands for the messages of a channel, and lasts as long
  * @async: the driver's answer comes before the transaction is done
  * @mode: GNI_CQMODE_LOCAL_EVENT, GNI_CQMODE_GLOBAL_EVENT: as posted
  * @seen: those of @mode that were handed out, or are sure to be, and not yet asked about
@@ -309,10 +311,12 @@ struct ugni_req {
 	void *copy;
 	struct ugni_req *next;
 	u32 id;
+	u32 messages;
 	u16 tries;
 	bool live;
 	bool smsg;
 	bool msgq;
+	bool channel;
 	bool async;
 	u8 mode;
 	u8 seen;
@@ -368,6 +372,7 @@ static inline struct ugni_req *ugni_req_take(struct ugni_reqs *t, bool smsg)
 	t->free = r->next;
 	r->live = true;
 	r->smsg = smsg;
+	r->channel = false;
 	r->tries = 0;
 	r->seen = 0;
 	return r;
@@ -462,7 +467,7 @@ struct gni_nic {
  * @limit: how many requests an endpoint may have here at a time
  * @own_head: entries that were taken from @own, free running
  * @own_tail: entries that were put there
- * @own: entries of the only thread's own posts, older than what the ring has
+ * @own: entries of the only thread's own posts and messages, older than what the ring has
  * @reqs: transactions that will complete here
  */
 struct gni_cq {
@@ -625,6 +630,8 @@ void ugni_ep_destroy_all(const struct gni_nic *nic);
 gni_return_t ugni_cq_begin(struct gni_cq *cq, struct gni_ep *ep, const struct ugni_req *what,
 			   u32 *tid);
 void ugni_cq_posted(struct gni_cq *cq, u32 tid, bool smsg, gni_return_t rc);
+struct ugni_req *ugni_cq_channel(struct gni_cq *cq, struct gni_ep *ep);
+void ugni_cq_channel_end(struct gni_cq *cq, struct ugni_req *r);
 void *ugni_cq_hold(struct gni_cq *cq, const struct gni_ep *ep, u32 tid);
 void ugni_cq_let_go(struct gni_cq *cq);
 bool ugni_cq_try(struct gni_cq *cq, u32 tid, u32 max);
@@ -817,6 +824,8 @@ void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
 		      enum kgni_cqe_status status, const struct ugni_event *e);
 enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_window *w,
 				       const struct ugni_event *e);
+char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
+			const struct kgni_mem_handle *h, u64 addr, u64 length, u64 *gen);
 struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
 				      const struct kgni_mem_handle *h, const struct ugni_put *p);
 void ugni_window_leave(struct ugni_window *w);
@@ -869,28 +878,23 @@ static inline bool ugni_window_live(const struct ugni_window *w)
 	return core_load(w->live);
 }
 
-static inline void ugni_window_exit(struct ugni_window *w)
-{
-	ugni_window_unpin(w, ugni_alone());
-}
-
 /*
- * Keep a window that was found earlier from ending, till ugni_window_exit(). Return:
- * false if it has ended, or if the driver is to do everything.
+ * As ugni_window_pin(), of a window that ugni_window_reach() found. Return: false if it
+ * has ended, or if the driver is to do everything.
  */
-static inline bool ugni_window_enter(struct ugni_window *w, u64 gen)
+static inline bool ugni_window_enter(struct ugni_window *w, u64 gen, bool alone)
 {
-	if (!ugni_alone())
-		ugni_add(&w->users, 1U);
+	if (!alone)
+		ugni_add_as(false, &w->users, 1U);
 	/* Pairs with the barrier of slot_try_free(). */
-	if (core_load_acquire(&w->gen) == gen && !core_load(w->flags))
+	if (likely(core_load_acquire(&w->gen) == gen && !core_load(w->flags)))
 		return true;
-	ugni_window_exit(w);
+	ugni_window_unpin(w, alone);
 	return false;
 }
 
 /* Is somebody to be told of an entry more? The push's barrier pairs with that of arming. */
-static inline bool ugni_must_wake(const struct kgni_ring_view *ring, u32 delay)
+static inline_always bool ugni_must_wake(const struct kgni_ring_view *ring, u32 delay)
 {
 	if (!core_load(&ring->ring->armed) && !core_load(&ring->ring->notify))
 		return false;
@@ -932,7 +936,7 @@ gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
 gni_return_t ugni_post_fma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr);
 
 /* smsg.c */
-void ugni_smsg_release(struct ugni_smsg *s);
+void ugni_smsg_release(struct gni_ep *ep);
 enum ugni_again ugni_smsg_again(struct gni_cq *cq, struct gni_ep *ep, gni_cq_entry_t entry);
 
 /* msgq_init.c */

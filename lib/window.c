@@ -931,3 +931,29 @@ bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ug
 	unpin(w);
 	return true;
 }
+
+/**
+ * ugni_window_reach - where memory of a peer is
+ * @ep: endpoint, bound to the peer, locked
+ * @w: the window that was used last, or NULL
+ * @h: handle of the memory
+ * @addr: its address there
+ * @length: bytes
+ * @gen: out: for ugni_window_enter()
+ *
+ * Return: where it is, if puts and their events can be done by @w; else NULL.
+ */
+char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
+			const struct kgni_mem_handle *h, u64 addr, u64 length, u64 *gen)
+{
+	char *at = NULL;
+
+	if (!w || !pin(w, ep->remote_pe, h))
+		return NULL;
+	*gen = core_load(&w->gen);
+	if (ugni_window_covers(w, addr, length) && w->rights & KGNI_WINDOW_WRITE &&
+	    (w->ring.ring || !(w->rights & KGNI_WINDOW_EVENTS)))
+		at = ugni_window_at(w, addr);
+	unpin(w);
+	return at;
+}

@@ -482,6 +482,230 @@ static void test_messages(void **unused)
 	scene_end(&c);
 }
 
+/* A channel from the endpoint to itself, in the first region. */
+static void channel(struct scene *c, u16 credits, u32 maxsize)
+{
+	gni_smsg_attr_t a = {
+		.msg_type = GNI_SMSG_TYPE_MBOX, .mbox_maxcredit = credits, .msg_maxsize = maxsize,
+		.msg_buffer = memory[0], .buff_size = REGION, .mem_hndl = c->mh,
+	};
+
+	ok(GNI_SmsgInit(c->s.ep, &a, &a));
+}
+
+static void expect_message(struct scene *c, const void *what, u32 length)
+{
+	gni_cq_entry_t e;
+	void *msg;
+
+	ok(GNI_SmsgGetNext(c->s.ep, &msg));
+	assert_memory_equal(msg, what, length);
+	ok(GNI_SmsgRelease(c->s.ep));
+	while (GNI_CqGetEvent(c->target, &e) == GNI_RC_SUCCESS)
+		assert_int_equal(gni_cq_get_rem_inst_id(e), c->s.ep->remote_event);
+}
+
+/* Send, take the event and the message. Return: how often the driver was called. */
+static unsigned int message(struct scene *c, u32 n)
+{
+	unsigned int before = fake.calls;
+	gni_cq_entry_t e;
+
+	ok(GNI_SmsgSend(c->s.ep, &n, sizeof(n), NULL, 0, n));
+	ok(GNI_CqGetEvent(c->s.cq, &e));
+	assert_int_equal(GNI_CQ_GET_MSG_ID(e), n);
+	assert_int_equal(GNI_CqGetEvent(c->s.cq, &e), GNI_RC_NOT_DONE);
+	expect_message(c, &n, sizeof(n));
+	return fake.calls - before;
+}
+
+static void warm_channel(struct scene *c)
+{
+	u32 i;
+
+	for (i = 0; i < 8; i++)
+		message(c, i);
+	assert_int_equal(message(c, i), 0);
+}
+
+/* Pieces of all sizes, wherever they lie; what is behind the message stays. */
+static void test_message_sizes(void **unused)
+{
+	static u8 from[2 * 4096] __attribute__((aligned(4096)));
+	u8 want[400], *slot = (u8 *)memory[0] + KGNI_SMSG_SLOTS_OFFSET;
+	u64 seed = 5, before;
+	u32 i, h, d, at[2];
+	gni_cq_entry_t e;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	channel(&c, 1, 400);
+	warm_channel(&c);
+	for (i = 0; i < 20000; i++) {
+		h = unit_below(&seed, i & 64 ? 20 : 200);
+		d = unit_below(&seed, i & 128 ? 20 : 200);
+		at[0] = unit_below(&seed, sizeof(from) - h);
+		at[1] = unit_below(&seed, sizeof(from) - d);
+		memset(want, (int)i, sizeof(want));
+		memset(slot + 8, (int)i, sizeof(want));
+		from[unit_below(&seed, sizeof(from))] = (u8)seed;
+		from[at[0]]++;
+		from[at[1] + d - !!d]++;
+		memcpy(want, &from[at[0]], h);
+		memcpy(want + h, &from[at[1]], d);
+		before = counted[KGNI_STAT_FMA_PUT_BYTES];
+		ok(GNI_SmsgSendWTag(c.s.ep, &from[at[0]], h, &from[at[1]], d, i, (u8)i));
+		assert_int_equal(counted[KGNI_STAT_FMA_PUT_BYTES], before + h + d);
+		assert_int_equal(*(u64 *)slot >> 32, (h + d) | (u64)(u8)i << 16);
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+		expect_message(&c, want, sizeof(want));
+	}
+	fake.post_answer = GNI_RC_INVALID_PARAM;	/* the driver's, for what can't be read */
+	assert_int_equal(GNI_SmsgSend(c.s.ep, (void *)1, 8, NULL, 0, 0), GNI_RC_INVALID_PARAM);
+	scene_end(&c);
+}
+
+/* Messages whose events were not taken are outstanding of the endpoint. */
+static void test_message_events(void **unused)
+{
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	channel(&c, 64, 8);
+	warm_channel(&c);
+	for (i = 0; i < 32; i++)	/* half of the queue's, for two events each */
+		ok(GNI_SmsgSend(c.s.ep, &i, 4, NULL, 0, i));
+	assert_int_equal(GNI_SmsgSend(c.s.ep, &i, 4, NULL, 0, i), GNI_RC_NOT_DONE);
+	assert_int_equal(GNI_EpUnbind(c.s.ep), GNI_RC_NOT_DONE);
+	for (i = 0; i < 32; i++) {
+		assert_int_equal(GNI_EpIdle(c.s.ep), GNI_RC_NOT_DONE);
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+		assert_int_equal(GNI_CQ_GET_MSG_ID(e), i);
+		expect_message(&c, &i, 4);
+	}
+	ok(GNI_EpIdle(c.s.ep));
+	/* An event that is there twice counts once. */
+	assert_true(kgni_ring_push(&c.s.cq->ring, e));
+	ok(GNI_CqGetEvent(c.s.cq, &e));
+	ok(GNI_EpIdle(c.s.ep));
+	warm_channel(&c);
+	ok(GNI_EpUnbind(c.s.ep));
+	assert_true(kgni_ring_push(&c.s.cq->ring, e));
+	ok(GNI_CqGetEvent(c.s.cq, &e));
+	ok(GNI_EpBind(c.s.ep, 7, 22));
+	memset(memory[0], 0, REGION);
+	channel(&c, 64, 8);
+	warm_channel(&c);
+	scene_end(&c);
+}
+
+/* The endpoint goes before the events of its messages are taken. */
+static void test_message_orphans(void **unused)
+{
+	struct ugni_req *r;
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	channel(&c, 64, 8);
+	warm_channel(&c);
+	for (i = 0; i < 5; i++)
+		ok(GNI_SmsgSend(c.s.ep, &i, 4, NULL, 0, i));
+	ok(GNI_EpDestroy(c.s.ep));
+	for (i = 0; i < 5; i++) {
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+		assert_int_equal(GNI_CQ_GET_MSG_ID(e), i);
+	}
+	assert_int_equal(GNI_CqGetEvent(c.s.cq, &e), GNI_RC_NOT_DONE);
+	for (i = 0; (r = ugni_req_at(&c.s.cq->reqs, i)); i++)
+		assert_false(r->live);
+	ok(GNI_CqDestroy(c.s.cq));
+	scene_end(&c);
+}
+
+/* Events that found no room are not waited for. */
+static void test_message_events_lost(void **unused)
+{
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	channel(&c, 64, 8);
+	warm_channel(&c);
+	for (i = 0; i < 62; i++)
+		assert_true(kgni_ring_push(&c.s.cq->ring, kgni_cqe_hole()));
+	for (i = 0; i < 10; i++)
+		ok(GNI_SmsgSend(c.s.ep, &i, 4, NULL, 0, i));
+	assert_int_equal(GNI_CqGetEvent(c.s.cq, &e), GNI_RC_ERROR_RESOURCE);
+	assert_int_equal(GNI_EpUnbind(c.s.ep), GNI_RC_NOT_DONE);
+	for (i = 0; i < 64; i++)
+		assert_int_equal(GNI_CqGetEvent(c.s.cq, &e),
+				 i < 62 ? GNI_RC_TRANSACTION_ERROR : GNI_RC_SUCCESS);
+	ok(GNI_EpIdle(c.s.ep));
+	for (i = 0; i < 10; i++)
+		expect_message(&c, &i, 4);
+	warm_channel(&c);
+	scene_end(&c);
+}
+
+/* Whatever happens to the window, messages go by the driver until there is another. */
+static void test_message_driver(void **unused)
+{
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	channel(&c, 4, 8);
+	warm_channel(&c);
+	state_page.flags = KGNI_DRIVER_ONLY;
+	for (i = 0; i < 10; i++)
+		assert_true(message(&c, i) >= 1);
+	state_page.flags = 0;
+	warm_channel(&c);
+	for (i = 0; i < 10; i++) {
+		memset((void *)state_page.live, 0, sizeof(state_page.live));
+		assert_true(message(&c, i) >= 1);
+		warm_channel(&c);
+	}
+	/* It ends before credits go that way. */
+	for (i = 0; i < 10; i++) {
+		ok(GNI_SmsgSend(c.s.ep, &i, sizeof(i), NULL, 0, i));
+		memset((void *)state_page.live, 0, sizeof(state_page.live));
+		expect_message(&c, &i, sizeof(i));
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+	}
+	warm_channel(&c);
+	ok(GNI_CdmCheckpoint(c.s.cdm));
+	assert_int_equal(GNI_SmsgSend(c.s.ep, &i, 4, NULL, 0, i), GNI_RC_INVALID_PARAM);
+	scene_end(&c);
+}
+
+/* A mailbox that no window has as a whole. */
+static void test_message_small(void **unused)
+{
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	scene(&c);
+	drv.small = 256;
+	channel(&c, 16, 50);
+	for (i = 0; i < 100; i++)
+		message(&c, i);
+	assert_true(drv.opens > 3);
+	scene_end(&c);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -496,6 +720,12 @@ int main(void)
 		cmocka_unit_test(test_small),
 		cmocka_unit_test(test_checkpoint),
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_message_sizes),
+		cmocka_unit_test(test_message_events),
+		cmocka_unit_test(test_message_orphans),
+		cmocka_unit_test(test_message_events_lost),
+		cmocka_unit_test(test_message_driver),
+		cmocka_unit_test(test_message_small),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
