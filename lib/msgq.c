@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Shared message queues: sending and receiving. The protocol is in
- * kernel/core/msgq.h; here it is carried by FMA puts (driver: kernel/fma.c).
+ * kernel/core/msgq.h; here it is carried by FMA puts (window.c; driver: kernel/fma.c).
  * msgq_init.c has joining and leaving, msgq_conn.c connections.
  *
  * How a put ended has to be known before the lock of its connection is given up,
@@ -78,6 +78,10 @@ static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
 		arg.remote_event = p->event;
 		arg.sync_addr = p->flag_addr;
 		arg.sync_value = p->flag;
+	}
+	if (ugni_window_post(q->nic, &arg, NULL, &q->window)) {
+		q->status = KGNI_ST_OK;
+		return KGNI_MSGQ_ARRIVED;
 	}
 	do {
 		if (ugni_nic_call(q->nic, KGNI_IOC_POST, &arg) != GNI_RC_SUCCESS)

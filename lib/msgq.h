@@ -39,6 +39,7 @@ struct ugni_region {
  * @rcv: queue for what arrives
  * @told: queue for how puts ended
  * @status: how the last one did
+ * @window: window that was used last
  * @scan: events were lost: look into all slots
  * @damaged: something came that no sender makes
  * @turn: counts what was asked of other nodes
@@ -63,6 +64,7 @@ struct gni_msgq {
 	gni_cq_handle_t rcv;
 	gni_cq_handle_t told;
 	enum kgni_cqe_status status;
+	struct ugni_window *window;
 	bool scan;
 	bool damaged;
 	u32 turn;
