@@ -181,6 +181,7 @@ void kapi_req_end_all(struct gni_cq *cq)
 /* --- posting ----------------------------------------------------------------------- */
 
 #define KAPI_RDMA_TYPES	(BIT(GNI_POST_RDMA_PUT) | BIT(GNI_POST_RDMA_GET))
+/* Not GNI_POST_CE: a client in the kernel has no calls to join a tree. */
 #define KAPI_FMA_TYPES	(BIT(GNI_POST_FMA_PUT) | BIT(GNI_POST_FMA_PUT_W_SYNCFLAG) | \
 			 BIT(GNI_POST_FMA_GET) | BIT(GNI_POST_FMA_GET_W_FLAG) |	\
 			 BIT(GNI_POST_AMO) | BIT(GNI_POST_AMO_W_FLAG) | BIT(GNI_POST_CQWRITE))

@@ -343,6 +343,16 @@ static void refusals(void)
 	kct_eq(gni_post_fma(ep, &d), GNI_RC_INVALID_PARAM);
 	d.type = 77;
 	kct_eq(gni_post_fma(ep, &d), GNI_RC_INVALID_PARAM);
+	/* All of a reduction is there but a tree. */
+	d = (gni_post_descriptor_t){
+		.type = GNI_POST_CE,
+		.cq_mode = GNI_CQMODE_GLOBAL_EVENT,
+		.ce_cmd = GNI_FMA_CE_AND,
+		.local_addr = remote.addr,
+		.local_mem_hndl = remote.hndl,
+	};
+	kct_eq(gni_post_fma(ep, &d), GNI_RC_INVALID_PARAM);
+	kct_eq(gni_post_rdma(ep, &d), GNI_RC_INVALID_PARAM);
 	/* None of it is counted. */
 	kct_ok(gni_ep_unbind(ep));
 	d = descr(GNI_POST_FMA_PUT, &remote, 0, &remote, 0, 8);
