@@ -8,8 +8,9 @@
  * request with a fence starts when all before it are done, and none after it
  * starts until it is: while one waits, later ones wait in @pending.
  *
- * A small post that finds nothing under way is done by its poster at once, as
- * if it had a fence: that costs less than to wake a worker.
+ * A small post that finds none queued is done by its poster at once: that costs
+ * less than to wake a worker. A post that is queued meanwhile is another poster's,
+ * and so in no order with it, but for fences.
  *
  * While the job is suspended none starts, and while a device stands still, its
  * channels do: quiesce.c. They stand still for a while where the device has moved
@@ -25,8 +26,9 @@
 
 /* What a channel moves before the others have their turn, bytes. */
 #define KGNI_BTE_SLICE		(4 * KGNI_CHUNK)
-/* The largest post that its poster carries out itself, bytes. */
+/* The largest post that its poster carries out itself, bytes: a process, a client in the kernel. */
 #define KGNI_BTE_INLINE		4096
+#define KGNI_BTE_INLINE_KERNEL	KGNI_CHUNK
 /* How many requests are started before others may have the lock. */
 #define KGNI_BTE_BATCH		64
 
@@ -139,17 +141,22 @@ static u64 kgni_bte_run(struct kgni_xfer *x, u64 done, u64 limit,
 	return x->status == KGNI_ST_OK ? done : length;
 }
 
-/* A request that was in flight is over. Kernel clients come here in softirq context. */
-static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
+/* A request that was in flight is over. bte->lock is held. */
+static void kgni_bte_over(struct kgni_nic *nic, bool fenced)
 {
 	struct kgni_bte *bte = &nic->bte;
 
-	spin_lock_bh(&bte->lock);
 	bte->inflight--;
 	if (fenced)
 		bte->fenced = false;
 	kgni_bte_start_some(nic);
-	spin_unlock_bh(&bte->lock);
+}
+
+static void kgni_bte_done(struct kgni_nic *nic, bool fenced)
+{
+	spin_lock_bh(&nic->bte.lock);
+	kgni_bte_over(nic, fenced);
+	spin_unlock_bh(&nic->bte.lock);
 	kgni_settled(nic);
 }
 
@@ -245,29 +252,43 @@ static void kgni_bte_work(struct work_struct *work)
 	kcov_remote_stop();
 }
 
-/* Return: true if nothing is under way and nothing starts before kgni_bte_done(). */
-static bool kgni_bte_claim(struct kgni_bte *bte)
+/* Return: true if a post overtakes none that it must not; then kgni_bte_unclaim() is due. */
+static bool kgni_bte_claim(struct kgni_bte *bte, bool fences)
 {
 	bool idle;
 
 	spin_lock_bh(&bte->lock);
-	idle = !bte->inflight && list_empty(&bte->pending);
+	idle = !bte->fenced && list_empty(&bte->pending) &&
+	       bte->inflight == (fences ? 0 : bte->inlined);
 	if (idle) {
 		bte->inflight++;
-		bte->fenced = true;
+		bte->inlined++;
+		bte->fenced = fences;
 	}
 	spin_unlock_bh(&bte->lock);
 	return idle;
 }
 
+/* Kernel clients come here in softirq context. */
+static void kgni_bte_unclaim(struct kgni_nic *nic, bool fences)
+{
+	spin_lock_bh(&nic->bte.lock);
+	nic->bte.inlined--;
+	kgni_bte_over(nic, fences);
+	spin_unlock_bh(&nic->bte.lock);
+	kgni_settled(nic);
+}
+
 /* A client in the kernel cannot wait where its device, or the target's, stands still. */
 static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
 {
-	if (x->arg.length > KGNI_BTE_INLINE || !kgni_may_start(nic) ||
-	    !kgni_bte_claim(&nic->bte))
+	bool fences = x->arg.rdma_mode & KGNI_RDMA_FENCE;
+
+	if (x->arg.length > (x->kernel ? KGNI_BTE_INLINE_KERNEL : KGNI_BTE_INLINE) ||
+	    !kgni_may_start(nic) || !kgni_bte_claim(&nic->bte, fences))
 		return false;
 	if (x->kernel && !kgni_flow_try(x)) {
-		kgni_bte_done(nic, true);
+		kgni_bte_unclaim(nic, fences);
 		return false;
 	}
 	if (kgni_bte_run(x, 0, KGNI_CHUNK, kgni_flow_begin) < x->arg.length)
@@ -276,7 +297,7 @@ static bool kgni_bte_inline(struct kgni_nic *nic, struct kgni_xfer *x)
 		kgni_flow_end(x);
 	kgni_xfer_finish(x, KGNI_CQE_BTE);
 	kgni_xfer_release(x);
-	kgni_bte_done(nic, true);
+	kgni_bte_unclaim(nic, fences);
 	return true;
 }
 

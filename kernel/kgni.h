@@ -324,6 +324,7 @@ struct kgni_bte_chan {
  * @pending: requests that wait for a fence
  * @inflight: requests given to channels and not finished
  * @next: channel for the next request
+ * @inlined: those of them that their posters carry out themselves
  * @fenced: a fencing request is in flight, nothing may start
  * @dying: the attachment goes away
  * @kcov: for whom the workers trace what they cover, where KCOV is built in
@@ -333,6 +334,7 @@ struct kgni_bte {
 	struct kgni_bte_chan chan[KGNI_BTE_CHANNELS];
 	struct list_head pending;
 	unsigned int inflight;
+	unsigned int inlined;
 	unsigned int next;
 	bool fenced;
 	bool dying;
@@ -520,6 +522,7 @@ struct kgni_mem {
  * @exact: only bytes from @addr on, to 8 bytes, are inside, not the whole pages
  * @pages: the pinned pages, inside @mem; NULL if they follow each other from @pfn
  * @pfn: number of the first page, without @pages
+ * @unlisted: one post's, nobody finds it
  * @cq: queue for remote events, or NULL
  * @dead: deregistered: nobody may begin to touch the pages
  * @active: operations that touch the pages, and one while registered
@@ -550,6 +553,7 @@ struct kgni_mdd {
 	bool exact;
 	struct page **pages;
 	unsigned long pfn;
+	bool unlisted;
 	struct kgni_cq *cq;
 	bool dead;
 	refcount_t active;

@@ -71,7 +71,10 @@ static void kgni_mdd_free_atomic(struct kref *ref)
 
 	if (mdd->cq)
 		kgni_cq_put_atomic(mdd->cq);
-	kfree_rcu(mdd, rcu);
+	if (mdd->unlisted)
+		kfree(mdd);
+	else
+		kfree_rcu(mdd, rcu);
 }
 
 /**
@@ -1068,6 +1071,7 @@ struct kgni_mdd *kgni_mdd_phys(struct kgni_nic *nic, u64 addr, u64 length)
 	mdd->addr = addr;
 	mdd->length = length;
 	mdd->pfn = PHYS_PFN(addr);
+	mdd->unlisted = true;
 	mdd->npages = PHYS_PFN(last) - PHYS_PFN(addr) + 1;
 	return mdd;
 }

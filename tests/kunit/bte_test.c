@@ -258,6 +258,38 @@ static void small_ones_do_not_overtake(struct kunit *test)
 	expect_done(p, 6);
 }
 
+/* As if another poster were carrying out one of its own. */
+static void somebody_posts(struct pair *p, int step)
+{
+	struct kgni_bte *bte = &p->f->nic->bte;
+
+	spin_lock_bh(&bte->lock);
+	bte->inflight += step;
+	bte->inlined += step;
+	kgni_bte_start_some(p->f->nic);
+	spin_unlock_bh(&bte->lock);
+}
+
+static void small_ones_side_by_side(struct kunit *test)
+{
+	struct pair *p = pair(test, GNI_CDM_MODE_BTE_SINGLE_CHANNEL, 4);
+
+	somebody_posts(p, 1);
+	post(p, 8, 0);
+	expect_done(p, 0);
+	KUNIT_EXPECT_EQ(test, p->f->nic->bte.inlined, 1);
+	/* A fence waits, and what comes after it. */
+	post(p, 8, KGNI_RDMA_FENCE);
+	post(p, 8, 0);
+	KUNIT_EXPECT_EQ(test, pending(p), 2);
+	expect_done(p, -1);
+	somebody_posts(p, -1);
+	settle(p);
+	expect_done(p, 1);
+	expect_done(p, 2);
+	expect_released(p);
+}
+
 /* --- order ----------------------------------------------------------------- */
 
 static void channels_take_turns(struct kunit *test)
@@ -729,6 +761,7 @@ static void many_posters(struct kunit *test)
 static struct kunit_case cases[] = {
 	KUNIT_CASE_PARAM(small_posts_are_done_at_once, size_gen_params),
 	KUNIT_CASE(small_ones_do_not_overtake),
+	KUNIT_CASE(small_ones_side_by_side),
 	KUNIT_CASE(channels_take_turns),
 	KUNIT_CASE(single_channel),
 	KUNIT_CASE(fence_waits_and_holds),
