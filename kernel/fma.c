@@ -285,32 +285,20 @@ static long kgni_fma_put_pieces(struct kgni_xfer *x, void *buf, size_t size)
 	return GNI_RC_SUCCESS;
 }
 
-/* The same from memory of a kernel client, which vouches for it. */
-static void kgni_fma_put_kernel(struct kgni_xfer *x)
+/* The flag: one 8-byte store that orders the data before it. @mdd is entered. */
+static void kgni_fma_set_flag(struct kgni_mdd *mdd, u64 addr, u64 value)
 {
-	u64 to = x->arg.remote_addr;
-	size_t done, n;
-	u32 i;
+	u64 *flag = kgni_mdd_map(mdd, addr);
 
-	for (i = 0; i < x->pieces; i++) {
-		for (done = 0; done < x->src[i].iov_len && x->status == KGNI_ST_OK; done += n) {
-			n = min_t(size_t, x->src[i].iov_len - done, KGNI_CHUNK);
-			x->status = kgni_fma_store(x, to, x->src[i].iov_base + done, n);
-			to += n;
-		}
-	}
-}
-
-/* The flag: one 8-byte store that orders the data before it. */
-static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 value)
-{
-	u64 *flag;
-
-	if (!kgni_mdd_enter(mdd))
-		return KGNI_ST_ABORTED;
-	flag = kgni_mdd_map(mdd, addr);
 	core_store_release(flag, value);
 	kunmap_local(flag);
+}
+
+static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 value)
+{
+	if (!kgni_mdd_enter(mdd))
+		return KGNI_ST_ABORTED;
+	kgni_fma_set_flag(mdd, addr, value);
 	kgni_mdd_exit(mdd);
 	return KGNI_ST_OK;
 }
@@ -318,12 +306,8 @@ static enum kgni_cqe_status kgni_fma_flag(struct kgni_mdd *mdd, u64 addr, u64 va
 static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	long rc = GNI_RC_SUCCESS;
+	long rc = kgni_fma_put_pieces(x, buf, size);
 
-	if (x->kernel)
-		kgni_fma_put_kernel(x);
-	else
-		rc = kgni_fma_put_pieces(x, buf, size);
 	if (rc || x->status != KGNI_ST_OK || a->type != KGNI_POST_FMA_PUT_W_SYNCFLAG)
 		return rc;
 	x->status = KGNI_ST_ABORTED;
@@ -332,6 +316,26 @@ static long kgni_fma_put(struct kgni_xfer *x, void *buf, size_t size)
 		kgni_flow_end(x);
 	}
 	return rc;
+}
+
+/* The same, flag and all, from memory of a kernel client, which vouches for it. */
+static void kgni_fma_put_kernel(struct kgni_xfer *x)
+{
+	const struct kgni_ioc_post *a = &x->arg;
+	u64 to = a->remote_addr;
+	u32 i;
+
+	if (!kgni_mdd_enter(x->remote)) {
+		x->status = KGNI_ST_ABORTED;
+		return;
+	}
+	for (i = 0; i < x->pieces; i++) {
+		kgni_mdd_write(x->remote, to, x->src[i].iov_base, x->src[i].iov_len);
+		to += x->src[i].iov_len;
+	}
+	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG)
+		kgni_fma_set_flag(x->remote, a->sync_addr, a->sync_value);
+	kgni_mdd_exit(x->remote);
 }
 
 /* Behind the data of a response comes the flag, which orders the data before it. */
@@ -618,11 +622,14 @@ static long kgni_xfer_prepare(struct kgni_nic *nic, struct kgni_xfer *x)
 /* A client in the kernel cannot wait, so all of it is one piece. */
 static long kgni_fma_post_kernel(struct kgni_xfer *x)
 {
-	long rc;
+	long rc = GNI_RC_SUCCESS;
 
 	if (!kgni_flow_try(x))
 		return GNI_RC_ERROR_RESOURCE;
-	rc = kgni_fma_run(x, NULL, 0);
+	if (!kgni_is_put(x))
+		rc = kgni_fma_run(x, NULL, 0);
+	else if (x->status == KGNI_ST_OK)
+		kgni_fma_put_kernel(x);
 	kgni_flow_end(x);
 	return rc;
 }

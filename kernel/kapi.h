@@ -97,7 +97,7 @@ struct gni_nic {
  * @lock: guards the consuming end of the ring
  * @sending: messages that were found room for, and whose events are on their way
  * @reqs: posts whose events are to come, by transaction id; with its own lock
- * @next_tid: where the search for a free id goes on
+ * @tid_step: what the last transaction id had above its number
  * @handler: what to call when events have come, or NULL
  * @data: for the handler
  * @tasklet: calls it
@@ -112,7 +112,7 @@ struct gni_cq {
 	spinlock_t lock;	/* head of the ring */
 	atomic_t sending;
 	struct xarray reqs;
-	u32 next_tid;
+	u32 tid_step;
 	gni_cq_event_hndlr_f *handler;
 	u64 data;
 	struct tasklet_struct tasklet;
@@ -229,7 +229,14 @@ static inline bool kapi_is_err(const struct gni_err *err)
 }
 
 /* Every return of an exported call is kapi_end(code): gni_get_errno() tells of errors. */
-#define kapi_end(rc)	kapi_end_call(__func__, __LINE__, rc)
+#define kapi_end(code)								\
+({										\
+	gni_return_t end_rc = (code);						\
+										\
+	if (unlikely(end_rc != GNI_RC_SUCCESS))					\
+		kapi_end_call(__func__, __LINE__, end_rc);			\
+	end_rc;									\
+})
 
 /* kapi.c */
 gni_return_t kapi_end_call(const char *func, int line, gni_return_t rc);
@@ -258,6 +265,7 @@ void kapi_quiesce_forget(struct gni_nic *nic);
 /* kapi_post.c */
 int kapi_post_init(void);
 void kapi_post_exit(void);
+int kapi_req_init(struct gni_cq *cq);
 void kapi_req_lost(struct gni_cq *cq, u64 entry);
 void kapi_req_end_all(struct gni_cq *cq);
 

@@ -49,14 +49,16 @@ static gni_return_t kapi_cq_create(struct gni_nic *nic, u32 entries, u32 delay, 
 {
 	gni_return_t rc;
 
+	if (kapi_req_init(cq))
+		return GNI_RC_ERROR_NOMEM;
 	rc = kapi_rc(kgni_cq_create_kernel(nic->nic, entries, delay, &cq->cq), GNI_RC_ERROR_NOMEM);
-	if (rc != GNI_RC_SUCCESS)
+	if (rc != GNI_RC_SUCCESS) {
+		kapi_req_end_all(cq);
 		return rc;
+	}
 	cq->nic = nic;
 	cq->entries = entries;
-	cq->next_tid = 1;
 	spin_lock_init(&cq->lock);
-	xa_init_flags(&cq->reqs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
 	tasklet_setup(&cq->tasklet, kapi_cq_handle);
 	cq->magic = KAPI_CQ_MAGIC;
 	mutex_lock(&nic->lock);

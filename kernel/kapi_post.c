@@ -12,19 +12,30 @@
 #include "kapi.h"
 #include "core/descr.h"
 
-#define KAPI_TID_MAX	((1U << KGNI_CQE_TID_BITS) - 1)
+/*
+ * A transaction id: the request's number, and above it what tells it from others
+ * that had the number shortly before. Numbers are as low as can be: so the table
+ * does not grow and shrink with each post.
+ */
+#define KAPI_TID_INDEX	GENMASK(19, 0)
+#define KAPI_TID_STEP	BIT(20)
+#define KAPI_TID_MASK	GENMASK(KGNI_CQE_TID_BITS - 1, 0)
+/* This number is nobody's, and keeps a table from going away with the last post. */
+#define KAPI_TID_NOBODY	1
 
 /**
  * struct kapi_req - a post that has events to come
  * @descr: its descriptor
  * @ep: its endpoint, referenced
  * @count: where it is counted, there or in @ep->others
+ * @tid: its transaction id
  * @pending: GNI_CQMODE_* bits of the events that gni_get_completed() has not had
  */
 struct kapi_req {
 	gni_post_descriptor_t *descr;
 	struct gni_ep *ep;
 	atomic_t *count;
+	u32 tid;
 	u16 pending;
 };
 
@@ -113,12 +124,24 @@ static bool kapi_req_begin(struct gni_cq *cq, struct gni_ep *ep, gni_post_descri
 		return false;
 	r->descr = descr;
 	r->pending = mode;
-	rc = xa_alloc_cyclic_bh(&cq->reqs, tid, r, XA_LIMIT(1, KAPI_TID_MAX), &cq->next_tid,
-				GFP_ATOMIC | __GFP_NOWARN);
-	if (rc >= 0)
+	xa_lock_bh(&cq->reqs);
+	rc = __xa_alloc(&cq->reqs, &r->tid, r, XA_LIMIT(KAPI_TID_NOBODY + 1, KAPI_TID_INDEX),
+			GFP_ATOMIC | __GFP_NOWARN);
+	cq->tid_step += KAPI_TID_STEP;
+	r->tid |= cq->tid_step & KAPI_TID_MASK;
+	*tid = r->tid;
+	xa_unlock_bh(&cq->reqs);
+	if (!rc)
 		return true;
 	kapi_req_free(r);
 	return false;
+}
+
+/* Part of making a queue. Return: 0 or -ENOMEM. */
+int kapi_req_init(struct gni_cq *cq)
+{
+	xa_init_flags(&cq->reqs, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_BH);
+	return xa_reserve_bh(&cq->reqs, KAPI_TID_NOBODY, GFP_NOIO);
 }
 
 static u16 kapi_event_mode(u64 entry)
@@ -147,12 +170,12 @@ static gni_post_descriptor_t *kapi_req_take(struct gni_cq *cq, u64 entry)
 	struct kapi_req *r, *ended = NULL;
 
 	xa_lock_bh(&cq->reqs);
-	r = xa_load(&cq->reqs, tid);
-	if (r && r->pending & mode) {
+	r = xa_load(&cq->reqs, tid & KAPI_TID_INDEX);
+	if (r && r->tid == tid && r->pending & mode) {
 		descr = r->descr;
 		r->pending &= ~mode;
 		if (!(r->pending & GNI_CQMODE_GLOBAL_EVENT))
-			ended = __xa_erase(&cq->reqs, tid);
+			ended = __xa_erase(&cq->reqs, tid & KAPI_TID_INDEX);
 	}
 	xa_unlock_bh(&cq->reqs);
 	if (ended)
@@ -247,7 +270,7 @@ static gni_return_t kapi_post_on(struct gni_ep *ep, gni_post_descriptor_t *descr
 	}
 	rc = kapi_rc(kgni_xfer_post(ep->nic->nic, x), GNI_RC_ERROR_RESOURCE);
 	if (rc != GNI_RC_SUCCESS && tid)
-		kapi_req_free(xa_erase_bh(&cq->reqs, tid));
+		kapi_req_free(xa_erase_bh(&cq->reqs, tid & KAPI_TID_INDEX));
 	return rc;
 }
 

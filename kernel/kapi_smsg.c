@@ -156,13 +156,11 @@ static void kapi_smsg_put(const struct gni_ep *ep, u64 offset, u64 word, struct 
 }
 
 /* Tell the peer what was consumed. If that cannot be done now, it is told later. */
-static void kapi_smsg_return_credits(struct gni_ep *ep)
+static noinline void kapi_smsg_tell_credits(struct gni_ep *ep)
 {
 	struct kapi_smsg *s = ep->smsg;
 	struct kgni_xfer x = { .retries = READ_ONCE(ep->nic->max_retrans) };
 
-	if (!s->credit_due)
-		return;
 	kapi_smsg_put(ep, 0, s->rx.consumed, &x);
 	if (kgni_xfer_post(ep->nic->nic, &x) || x.status == KGNI_ST_LINK) {
 		queue_delayed_work(kapi_wq, &ep->credits, KAPI_CREDITS_LATER);
@@ -170,6 +168,13 @@ static void kapi_smsg_return_credits(struct gni_ep *ep)
 	}
 	s->credit_due = false;
 	kgni_smsg_rx_returned(&s->rx, s->rx.consumed);
+}
+
+/* Most calls have none to return. */
+static void kapi_smsg_return_credits(struct gni_ep *ep)
+{
+	if (unlikely(ep->smsg->credit_due))
+		kapi_smsg_tell_credits(ep);
 }
 
 /**
