@@ -315,8 +315,11 @@ struct gnip_cmd {
  * @timer: looks after those
  * @by_event: channels by id
  * @by_pe: channels by PE address
+ * @recent: the channel that was looked up last, or NULL
  * @outstanding: source events that are still to come
+ * @transfers: those of them that are of block transfers, and so come in @bte_cq
  * @napi: NAPI
+ * @head: message that is being sent, and what buffers go back with it
  * @scratch: head of a frame that is in pieces
  * @stats: counters
  */
@@ -337,8 +340,14 @@ struct gnip_queue {
 	struct timer_list timer;
 	struct xarray by_event;
 	struct xarray by_pe;
+	struct gnip_chan *recent;
 	unsigned int outstanding;
+	unsigned int transfers;
 	struct napi_struct napi;
+	struct {
+		struct gnip_msg msg;
+		__le16 returns[GNIP_RETURNS_MAX];
+	} __packed head;
 	u8 scratch[GNIP_MSG_MAX];
 	atomic64_t stats[GNIP_QUEUE_STATS];
 };
@@ -497,6 +506,7 @@ extern const struct ethtool_ops gnip_ethtool_ops;
 int gnip_queue_open(struct gnip_queue *q);
 void gnip_queue_close(struct gnip_queue *q);
 void gnip_queue_wake(struct gnip_queue *q);
+void gnip_queue_events(struct gnip_queue *q);
 int gnip_queue_command(struct gnip_chan *chan, enum gnip_cmd_type type);
 netdev_tx_t gnip_xmit(struct sk_buff *skb, struct net_device *dev);
 void gnip_skb_done(struct gnip_dev *gd, struct sk_buff *skb);
@@ -505,6 +515,8 @@ void gnip_skb_again(struct gnip_dev *gd, struct sk_buff *skb, unsigned int chans
 struct gnip_queue *gnip_skb_queue(struct gnip_dev *gd, const struct sk_buff *skb);
 
 /* gnip_chan.c */
+struct gnip_chan *gnip_chan_by_event(struct gnip_queue *q, u32 id);
+struct gnip_chan *gnip_chan_by_pe(struct gnip_queue *q, u32 pe);
 int gnip_chan_attach(struct gnip_chan *chan);
 void gnip_chan_detach(struct gnip_chan *chan, struct gnip_cmd *cmd);
 void gnip_chan_fail(struct gnip_chan *chan, const char *why);

@@ -10,6 +10,37 @@
 #include "gnip.h"
 
 /**
+ * gnip_chan_by_event - find the channel that an event is of
+ * @q: the queue
+ * @id: what the event says
+ *
+ * Context: NAPI of the queue.
+ * Return: the channel, or NULL.
+ */
+struct gnip_chan *gnip_chan_by_event(struct gnip_queue *q, u32 id)
+{
+	if (!q->recent || q->recent->id != id)
+		q->recent = xa_load(&q->by_event, id);
+	return q->recent;
+}
+
+/**
+ * gnip_chan_by_pe - find the channel to a peer
+ * @q: the queue
+ * @pe: the peer's PE address
+ *
+ * Context: NAPI of the queue.
+ * Return: the channel, or NULL.
+ */
+struct gnip_chan *gnip_chan_by_pe(struct gnip_queue *q, u32 pe)
+{
+	/* One that has failed may have a successor. */
+	if (!q->recent || q->recent->failed || q->recent->session->pe != pe)
+		q->recent = xa_load(&q->by_pe, pe);
+	return q->recent;
+}
+
+/**
  * gnip_chan_attach - a channel begins
  * @chan: the channel
  *
@@ -47,6 +78,8 @@ static void gnip_chan_try_detach(struct gnip_chan *chan)
 	if (!cmd || chan->outstanding)
 		return;
 	gnip_tx_purge(chan);
+	if (q->recent == chan)
+		q->recent = NULL;
 	xa_erase(&q->by_event, chan->id);
 	list_del_init(&chan->ready_node);
 	list_del_init(&chan->send_node);

@@ -31,9 +31,9 @@ unsigned int gnip_buffers = 32;
 module_param_named(buffers, gnip_buffers, uint, 0444);
 MODULE_PARM_DESC(buffers, "receive buffers of 64 KiB for each queue and peer, 4 to 256 (32)");
 
-unsigned int gnip_fma_max = GNIP_BUF_SIZE;
+unsigned int gnip_fma_max = 4096;
 module_param_named(fma_max, gnip_fma_max, uint, 0644);
-MODULE_PARM_DESC(fma_max, "bytes of a frame that are put by FMA at most, more by block transfer (65536: all)");
+MODULE_PARM_DESC(fma_max, "bytes of a large frame that are put by FMA at most, more by block transfer (4096)");
 
 static unsigned int gnip_scan = 2;
 module_param_named(scan, gnip_scan, uint, 0444);

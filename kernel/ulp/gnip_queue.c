@@ -16,8 +16,6 @@
 #define GNIP_BACKLOG_LOW	128
 /* Messages of one channel before the next has its turn. */
 #define GNIP_DRAIN		32
-/* How often the poll function looks around before others have their turn. */
-#define GNIP_ROUNDS		8
 /* How often channels that have something to send are looked at. */
 #define GNIP_TICK		(HZ / 20)
 
@@ -165,35 +163,30 @@ netdev_tx_t gnip_xmit(struct sk_buff *skb, struct net_device *dev)
 	return NETDEV_TX_OK;
 }
 
-static bool gnip_take_frames(struct gnip_queue *q)
+static void gnip_take_frames(struct gnip_queue *q)
 {
 	struct sk_buff_head list;
 	struct sk_buff *skb;
 
 	if (skb_queue_empty_lockless(&q->txq))
-		return false;
+		return;
 	__skb_queue_head_init(&list);
 	spin_lock_bh(&q->txq.lock);
 	skb_queue_splice_init(&q->txq, &list);
 	spin_unlock_bh(&q->txq.lock);
 	while ((skb = __skb_dequeue(&list)))
 		gnip_tx_frame(q, skb);
-	return true;
 }
 
-static bool gnip_send_all(struct gnip_queue *q)
+/* Until nothing can be sent. What is sent is bounded by credits. */
+static void gnip_send_all(struct gnip_queue *q)
 {
 	struct gnip_chan *chan;
-	LIST_HEAD(list);
 
-	if (list_empty(&q->sending))
-		return false;
-	list_splice_init(&q->sending, &list);
-	while ((chan = list_first_entry_or_null(&list, struct gnip_chan, send_node))) {
-		list_del_init(&chan->send_node);
+	while ((chan = list_first_entry_or_null(&q->sending, struct gnip_chan, send_node))) {
 		gnip_tx_send(chan);
+		gnip_queue_events(q);
 	}
-	return true;
 }
 
 /* --- messages --------------------------------------------------------------------- */
@@ -220,10 +213,19 @@ static unsigned int gnip_drain_all(struct gnip_queue *q, unsigned int budget)
 
 /* --- events -------------------------------------------------------------------- */
 
-/* Handler of completion queues. */
-static void gnip_event(u32 device_id, u64 data)
+/* Handlers of completion queues. */
+static void gnip_rx_event(u32 device_id, u64 data)
 {
 	gnip_queue_wake((struct gnip_queue *)(uintptr_t)data);
+}
+
+static void gnip_bte_event(u32 device_id, u64 data)
+{
+	struct gnip_queue *q = (struct gnip_queue *)(uintptr_t)data;
+
+	/* It may have been there when the post returned, and been seen. */
+	if (READ_ONCE(q->transfers))
+		gnip_queue_wake(q);
 }
 
 static void gnip_ready(struct gnip_queue *q, struct gnip_chan *chan)
@@ -232,36 +234,33 @@ static void gnip_ready(struct gnip_queue *q, struct gnip_chan *chan)
 		list_add_tail(&chan->ready_node, &q->ready);
 }
 
-static bool gnip_rx_events(struct gnip_queue *q)
+static void gnip_rx_events(struct gnip_queue *q)
 {
 	struct gnip_chan *chan;
 	gni_cq_entry_t event;
 	unsigned long id;
-	bool any = false;
 	gni_return_t rc;
 
 	while ((rc = gni_cq_get_event(q->rx_cq, &event)) != GNI_RC_NOT_DONE) {
-		any = true;
 		if (rc != GNI_RC_SUCCESS) {
 			/* Events were lost, but no message. */
 			gnip_count(q, GNIP_RX_OVERRUNS);
 			xa_for_each(&q->by_event, id, chan)
 				gnip_ready(q, chan);
 			if (rc == GNI_RC_INVALID_PARAM)
-				return false;
+				return;
 			continue;
 		}
-		chan = xa_load(&q->by_event, gni_cq_get_inst_id(event));
+		chan = gnip_chan_by_event(q, gni_cq_get_inst_id(event));
 		if (chan)
 			gnip_ready(q, chan);
 	}
-	return any;
 }
 
 /* A message was delivered, or not. */
 static void gnip_tx_message_over(struct gnip_queue *q, gni_cq_entry_t event, bool ok)
 {
-	struct gnip_chan *chan = xa_load(&q->by_event, gni_cq_get_inst_id(event));
+	struct gnip_chan *chan = gnip_chan_by_event(q, gni_cq_get_msg_id(event));
 
 	if (!chan)
 		return;
@@ -284,14 +283,15 @@ static void gnip_tx_post_over(struct gnip_queue *q, gni_cq_handle_t cq, gni_cq_e
 	chan = post->txe->chan;
 	if (rc != GNI_RC_SUCCESS)
 		gnip_chan_fail(chan, "block transfer failed");
+	if (cq == q->bte_cq)
+		WRITE_ONCE(q->transfers, q->transfers - 1);
 	gnip_tx_posted(post);
 	gnip_chan_over(chan);
 }
 
-static bool gnip_tx_events(struct gnip_queue *q, gni_cq_handle_t cq)
+static void gnip_tx_events(struct gnip_queue *q, gni_cq_handle_t cq)
 {
 	gni_cq_entry_t event;
-	bool any = false;
 	gni_return_t rc;
 
 	while ((rc = gni_cq_get_event(cq, &event)) != GNI_RC_NOT_DONE) {
@@ -299,13 +299,27 @@ static bool gnip_tx_events(struct gnip_queue *q, gni_cq_handle_t cq)
 			netdev_err(q->gd->dev, "queue of source events: error %d\n", rc);
 			break;
 		}
-		any = true;
 		if (gni_cq_get_type(event) == GNI_CQ_EVENT_TYPE_SMSG)
 			gnip_tx_message_over(q, event, rc == GNI_RC_SUCCESS);
 		else
 			gnip_tx_post_over(q, cq, event);
 	}
-	return any;
+}
+
+/**
+ * gnip_queue_events - take the source events that have come
+ * @q: the queue
+ *
+ * Channels that are being detached may be gone after this.
+ *
+ * Context: NAPI of the queue.
+ */
+void gnip_queue_events(struct gnip_queue *q)
+{
+	if (q->transfers)
+		gnip_tx_events(q, q->bte_cq);
+	if (q->outstanding != q->transfers)
+		gnip_tx_events(q, q->tx_cq);
 }
 
 /* --- commands ------------------------------------------------------------------ */
@@ -346,15 +360,14 @@ static void gnip_run_commands(struct gnip_queue *q)
 {
 	struct gnip_cmd *cmd;
 
-	for (;;) {
+	while (!list_empty(&q->cmds)) {
 		spin_lock(&q->cmd_lock);
 		cmd = list_first_entry_or_null(&q->cmds, struct gnip_cmd, node);
 		if (cmd)
 			list_del(&cmd->node);
 		spin_unlock(&q->cmd_lock);
-		if (!cmd)
-			return;
-		gnip_run_command(cmd);
+		if (cmd)
+			gnip_run_command(cmd);
 	}
 }
 
@@ -373,45 +386,32 @@ static void gnip_queue_check(struct gnip_queue *q)
 {
 	struct gnip_chan *chan, *next;
 
-	if (!test_and_clear_bit(GNIP_Q_TICK, &q->flags))
+	if (!test_bit(GNIP_Q_TICK, &q->flags))
 		return;
+	clear_bit(GNIP_Q_TICK, &q->flags);
 	list_for_each_entry_safe(chan, next, &q->unsent, unsent_node)
 		gnip_tx_check(chan);
 }
 
-/* Return: true if something was done but taking messages, so that there may be more. */
-static bool gnip_queue_work(struct gnip_queue *q)
-{
-	bool any;
-
-	gnip_run_commands(q);
-	any = gnip_tx_events(q, q->bte_cq);
-	any |= gnip_tx_events(q, q->tx_cq);
-	any |= gnip_rx_events(q);
-	any |= gnip_take_frames(q);
-	any |= gnip_send_all(q);
-	return any;
-}
-
+/* What comes after one of these looks schedules anew. */
 static int gnip_poll(struct napi_struct *napi, int budget)
 {
 	struct gnip_queue *q = container_of(napi, struct gnip_queue, napi);
-	int n, done = 0, rounds = 0;
-	bool more;
+	int done;
 
 	gnip_queue_check(q);
-	do {
-		more = gnip_queue_work(q);
-		n = gnip_drain_all(q, budget - done);
-		done += n;
-		more |= n > 0;
-	} while (more && done < budget && ++rounds < GNIP_ROUNDS);
+	gnip_run_commands(q);
+	gnip_queue_events(q);
+	gnip_rx_events(q);
+	done = gnip_drain_all(q, budget);
+	gnip_take_frames(q);
+	gnip_send_all(q);
 	if (!list_empty(&q->unsent) && !timer_pending(&q->timer))
 		mod_timer(&q->timer, jiffies + GNIP_TICK);
-	if (more)
+	if (!list_empty(&q->ready))
 		return budget;
-	/* What comes after the look above schedules anew. */
-	napi_complete_done(napi, done);
+	if (done < budget)
+		napi_complete_done(napi, done);
 	return done;
 }
 
@@ -422,9 +422,9 @@ static int gnip_queue_cqs(struct gnip_queue *q)
 
 	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, NULL, 0, &q->tx_cq) != GNI_RC_SUCCESS)
 		return -ENOBUFS;
-	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_event, data, &q->bte_cq) != GNI_RC_SUCCESS)
+	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_bte_event, data, &q->bte_cq) != GNI_RC_SUCCESS)
 		goto destroy_tx;
-	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_event, data, &q->rx_cq) == GNI_RC_SUCCESS)
+	if (gni_cq_create(nic, GNIP_CQ_SIZE, 0, gnip_rx_event, data, &q->rx_cq) == GNI_RC_SUCCESS)
 		return 0;
 	gni_cq_destroy(q->bte_cq);
 destroy_tx:
@@ -453,7 +453,9 @@ int gnip_queue_open(struct gnip_queue *q)
 	xa_init(&q->by_pe);
 	timer_setup(&q->timer, gnip_queue_tick, 0);
 	atomic_set(&q->backlog, 0);
+	q->recent = NULL;
 	q->outstanding = 0;
+	q->transfers = 0;
 	netif_napi_add(q->gd->dev, &q->napi, gnip_poll);
 	/* Not scheduled before it is enabled. */
 	err = gnip_queue_cqs(q);

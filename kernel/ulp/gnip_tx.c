@@ -138,6 +138,21 @@ static struct gnip_txe *gnip_txe_new(struct gnip_chan *chan, const struct sk_buf
 	return txe;
 }
 
+/* The event may be there before the call returns, and its handler may look at the count. */
+static gni_return_t gnip_txe_post_one(struct gnip_txe *txe, gni_post_descriptor_t *d)
+{
+	struct gnip_queue *q = txe->chan->q;
+	gni_return_t rc;
+
+	if (txe->fma)
+		return gni_post_fma(txe->chan->ep, d);
+	WRITE_ONCE(q->transfers, q->transfers + 1);
+	rc = gni_post_rdma(txe->chan->ep, d);
+	if (rc != GNI_RC_SUCCESS)
+		WRITE_ONCE(q->transfers, q->transfers - 1);
+	return rc;
+}
+
 /* Post what is not yet. Return: false if the rest has to wait. */
 static bool gnip_txe_post(struct gnip_txe *txe)
 {
@@ -147,11 +162,7 @@ static bool gnip_txe_post(struct gnip_txe *txe)
 	while (txe->posted < txe->count && !chan->failed) {
 		if (!gnip_tx_may(chan))
 			return false;
-		/* The event may be there before the call returns; it is looked at later. */
-		if (txe->fma)
-			rc = gni_post_fma(chan->ep, &txe->post[txe->posted].d);
-		else
-			rc = gni_post_rdma(chan->ep, &txe->post[txe->posted].d);
+		rc = gnip_txe_post_one(txe, &txe->post[txe->posted].d);
 		if (rc == GNI_RC_ERROR_RESOURCE)
 			return false;
 		if (rc != GNI_RC_SUCCESS) {
@@ -222,19 +233,16 @@ static int gnip_tx_header(struct gnip_chan *chan, const struct sk_buff *skb,
 static gni_return_t gnip_tx_message(struct gnip_chan *chan, struct gnip_msg *msg,
 				    unsigned int returns, void *data, unsigned int len)
 {
-	struct {
-		struct gnip_msg msg;
-		__le16 returns[GNIP_RETURNS_MAX];
-	} __packed head;
+	struct gnip_queue *q = chan->q;
 	gni_return_t rc;
 	unsigned int n;
 
 	if (!gnip_tx_may(chan))
 		return GNI_RC_NOT_DONE;
-	n = gnip_pool_returns(&chan->pool, head.returns, returns);
+	n = gnip_pool_returns(&chan->pool, q->head.returns, returns);
 	msg->returns = n;
-	head.msg = *msg;
-	rc = gni_smsg_send(chan->ep, &head, sizeof(head.msg) + n * sizeof(head.returns[0]),
+	q->head.msg = *msg;
+	rc = gni_smsg_send(chan->ep, &q->head, sizeof(*msg) + n * sizeof(q->head.returns[0]),
 			   data, len, chan->id);
 	if (rc == GNI_RC_SUCCESS) {
 		gnip_pool_returned(&chan->pool, n);
@@ -362,20 +370,29 @@ static void gnip_tx_returns(struct gnip_chan *chan)
  */
 void gnip_tx_send(struct gnip_chan *chan)
 {
+	list_del_init(&chan->send_node);
 	if (chan->hello && !chan->failed)
 		gnip_tx_pool(chan);
 	if (!chan->failed)
 		gnip_tx_start(chan);
+	/* Transfers may be done already. Only one that has failed is detached. */
+	if (!chan->failed)
+		gnip_queue_events(chan->q);
 	if (!chan->failed)
 		gnip_tx_started(chan);
 	if (!chan->failed)
 		gnip_tx_returns(chan);
 	if (chan->failed)
 		gnip_tx_purge(chan);
-	if (gnip_tx_idle(chan))
-		list_del_init(&chan->unsent_node);
-	else if (list_empty(&chan->unsent_node))
+	/* That its transfers are done was seen. */
+	if (skb_queue_empty(&chan->waiting) && !list_empty(&chan->send_node))
+		list_del_init(&chan->send_node);
+	if (gnip_tx_idle(chan) == list_empty(&chan->unsent_node))
+		return;
+	if (list_empty(&chan->unsent_node))
 		list_add_tail(&chan->unsent_node, &chan->q->unsent);
+	else
+		list_del_init(&chan->unsent_node);
 }
 
 /**
@@ -465,7 +482,7 @@ static void gnip_tx_queue(struct gnip_chan *chan, struct sk_buff *skb)
 
 static void gnip_tx_to(struct gnip_queue *q, struct sk_buff *skb, u32 pe)
 {
-	struct gnip_chan *chan = xa_load(&q->by_pe, pe);
+	struct gnip_chan *chan = gnip_chan_by_pe(q, pe);
 
 	gnip_cb(skb)->pe = pe;
 	if (chan)
