@@ -336,6 +336,7 @@ static void kgni_fma_put_kernel(struct kgni_xfer *x)
 	if (a->type == KGNI_POST_FMA_PUT_W_SYNCFLAG)
 		kgni_fma_set_flag(x->remote, a->sync_addr, a->sync_value);
 	kgni_mdd_exit(x->remote);
+	x->moved = true;
 }
 
 /* Behind the data of a response comes the flag, which orders the data before it. */

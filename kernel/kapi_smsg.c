@@ -228,6 +228,7 @@ static gni_return_t kapi_smsg_send_slot(struct gni_ep *ep, const struct kvec *pa
 		.pieces = 2,
 		.retries = s->resend ? READ_ONCE(ep->nic->max_retrans) : 0,
 	};
+	long rc;
 
 	kapi_smsg_put(ep, kgni_smsg_slot(&s->geom, s->tx.sent),
 		      kgni_smsg_word(s->tx.sent, length, 0), &x);
@@ -240,7 +241,11 @@ static gni_return_t kapi_smsg_send_slot(struct gni_ep *ep, const struct kvec *pa
 		x.arg.src_event = kgni_cqe_smsg(msg_id, ep->local_event & KAPI_LOCAL_EVENT,
 						KGNI_CQE_SMSG);
 	}
-	return kapi_rc(kgni_xfer_post(ep->nic->nic, &x), GNI_RC_NOT_DONE);
+	rc = kgni_xfer_post(ep->nic->nic, &x);
+	/* One that got lost leaves its slot to the next, so that this arrives. */
+	if (x.moved)
+		s->tx.sent++;
+	return kapi_rc(rc, GNI_RC_NOT_DONE);
 }
 
 static gni_return_t kapi_smsg_send(struct gni_ep *ep, const struct kvec *part, u64 length,
@@ -258,8 +263,6 @@ static gni_return_t kapi_smsg_send(struct gni_ep *ep, const struct kvec *part, u
 		return GNI_RC_NOT_DONE;
 	rc = kapi_smsg_send_slot(ep, part, length, msg_id);
 	kapi_smsg_event_end(ep);
-	if (rc == GNI_RC_SUCCESS)
-		s->tx.sent++;
 	return rc == GNI_RC_ERROR_RESOURCE ? GNI_RC_NOT_DONE : rc;
 }
 

@@ -580,6 +580,7 @@ struct kgni_mdd {
  * @retries: how often to try a way that fails again
  * @src: kernel client: pieces of a put's source
  * @pieces: how many
+ * @moved: kernel client: a put has arrived, whatever @status says
  * @status: KGNI_ST_OK, or what is wrong at the target
  */
 struct kgni_xfer {
@@ -597,6 +598,7 @@ struct kgni_xfer {
 	u32 retries;
 	const struct kvec *src;
 	u32 pieces;
+	bool moved;
 	enum kgni_cqe_status status;
 };
 
