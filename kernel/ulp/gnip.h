@@ -11,8 +11,8 @@
  * NAPI and needs no locks. Sessions and peers' states belong to one work item of
  * the interface, which hands channels to NAPI, and takes them back, by commands.
  *
- * Locks: RTNL, then gnip_lock, then gnip_dev.peers_lock or gnip_peer.lock, then
- * those of lists of frames.
+ * Locks: RTNL, then gnip_lock, then gnip_dev.peers_lock, gnip_dev.up_lock or
+ * gnip_peer.lock, then those of lists of frames.
  */
 #ifndef _GNIP_H
 #define _GNIP_H
@@ -439,7 +439,10 @@ struct gnip_peer {
  * @cdm: communication domain
  * @nic: its NIC
  * @life: endpoint of a datagram that nobody answers: it ends when the device is deleted
+ * @up_lock: guards changes of @up and of the carrier, which is on only while it is up
  * @up: the interface is
+ * @closer: ends what an interface that goes down has
+ * @closed: there is nothing of that any more
  * @max_queues: queues that there are
  * @nqueues: those that are used
  * @queues: the queues
@@ -464,7 +467,10 @@ struct gnip_dev {
 	gni_cdm_handle_t cdm;
 	gni_nic_handle_t nic;
 	gni_ep_handle_t life;
+	spinlock_t up_lock;	/* up */
 	bool up;
+	struct work_struct closer;
+	struct completion closed;
 	unsigned int max_queues;
 	unsigned int nqueues;
 	struct gnip_queue *queues;
@@ -498,6 +504,7 @@ extern unsigned int gnip_fma_max;
 void gnip_pe_to_mac(u32 pe, u8 *mac);
 bool gnip_mac_to_pe(const u8 *mac, u32 *pe);
 void gnip_known_peers(struct gnip_dev *gd);
+bool gnip_closing(struct gnip_dev *gd);
 
 /* gnip_ethtool.c */
 extern const struct ethtool_ops gnip_ethtool_ops;
@@ -566,6 +573,7 @@ void gnip_peers_free(struct gnip_dev *gd);
 
 /* gnip_conn.c */
 int gnip_conn_open(struct gnip_dev *gd);
+void gnip_conn_stop(struct gnip_dev *gd);
 void gnip_conn_close(struct gnip_dev *gd);
 void gnip_conn_kick(struct gnip_dev *gd);
 void gnip_conn_work(struct work_struct *work);

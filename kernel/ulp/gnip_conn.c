@@ -266,12 +266,14 @@ static void gnip_conn_carrier(struct gnip_dev *gd)
 {
 	bool still = gni_get_quiesce_status(gd->nic);
 
-	if (!still) {
+	spin_lock(&gd->up_lock);
+	if (gd->up && !still) {
 		netif_carrier_on(gd->dev);
-	} else if (netif_carrier_ok(gd->dev)) {
+	} else if (gd->up && netif_carrier_ok(gd->dev)) {
 		gnip_count_dev(gd, GNIP_QUIESCES);
 		netif_carrier_off(gd->dev);
 	}
+	spin_unlock(&gd->up_lock);
 }
 
 /**
@@ -337,18 +339,31 @@ int gnip_conn_open(struct gnip_dev *gd)
 }
 
 /**
- * gnip_conn_close - end all sessions
- * @gd: the interface; its queues are still open, and nobody transmits
+ * gnip_conn_stop - begin no more, and have no carrier
+ * @gd: the interface; nobody transmits
  *
- * Context: process, sleeps.
+ * Context: process.
+ */
+void gnip_conn_stop(struct gnip_dev *gd)
+{
+	/* After this the work does nothing. */
+	spin_lock(&gd->up_lock);
+	WRITE_ONCE(gd->up, false);
+	netif_carrier_off(gd->dev);
+	spin_unlock(&gd->up_lock);
+	complete_all(&gd->probed);
+}
+
+/**
+ * gnip_conn_close - end all sessions
+ * @gd: the interface, after gnip_conn_stop(); its queues are still open
+ *
+ * Context: process, sleeps until what is under way is over.
  */
 void gnip_conn_close(struct gnip_dev *gd)
 {
 	struct gnip_session *s, *next;
 
-	/* After this the work does nothing. */
-	WRITE_ONCE(gd->up, false);
-	complete_all(&gd->probed);
 	kthread_stop(gd->waiter);
 	cancel_delayed_work_sync(&gd->conn);
 	list_for_each_entry_safe(s, next, &gd->sessions, node)

@@ -95,7 +95,7 @@ static int gnip_set_channels(struct net_device *dev, struct ethtool_channels *ch
 	struct gnip_dev *gd = netdev_priv(dev);
 	int err;
 
-	if (netif_running(dev))
+	if (netif_running(dev) || gnip_closing(gd))
 		return -EBUSY;
 	err = netif_set_real_num_queues(dev, channels->combined_count, channels->combined_count);
 	if (!err)

@@ -150,10 +150,24 @@ static void gnip_changed(void)
 
 /* --- the network device -------------------------------------------------------------- */
 
+/* For how long an interface that goes down is waited for, jiffies. */
+#define GNIP_CLOSE_TIME		HZ
+
 static void gnip_close_queues(struct gnip_dev *gd, unsigned int n)
 {
 	while (n--)
 		gnip_queue_close(&gd->queues[n]);
+}
+
+/**
+ * gnip_closing - is an interface that went down still busy with that
+ * @gd: the interface
+ *
+ * Context: RTNL.
+ */
+bool gnip_closing(struct gnip_dev *gd)
+{
+	return !completion_done(&gd->closed);
 }
 
 static int gnip_open(struct net_device *dev)
@@ -162,6 +176,8 @@ static int gnip_open(struct net_device *dev)
 	unsigned int i;
 	int err;
 
+	if (gnip_closing(gd))
+		return -EBUSY;
 	for (i = 0; i < gd->nqueues; i++) {
 		err = gnip_queue_open(&gd->queues[i]);
 		if (err)
@@ -180,17 +196,29 @@ close:
 	return err;
 }
 
+/* Transfers under way are waited for: while a device stands still that takes its time. */
+static void gnip_close_work(struct work_struct *work)
+{
+	struct gnip_dev *gd = container_of(work, struct gnip_dev, closer);
+
+	gnip_conn_close(gd);
+	gnip_close_queues(gd, gd->nqueues);
+	/* It would do nothing, but it may still be waiting to. */
+	cancel_delayed_work_sync(&gd->conn);
+	gnip_peers_free(gd);
+	complete_all(&gd->closed);
+}
+
+/* RTNL is held, for which everybody else waits. */
 static int gnip_stop(struct net_device *dev)
 {
 	struct gnip_dev *gd = netdev_priv(dev);
 
 	netif_tx_disable(dev);
-	gnip_conn_close(gd);
-	netif_carrier_off(dev);
-	gnip_close_queues(gd, gd->nqueues);
-	/* It would do nothing, but it may still be waiting to. */
-	cancel_delayed_work_sync(&gd->conn);
-	gnip_peers_free(gd);
+	reinit_completion(&gd->closed);
+	gnip_conn_stop(gd);
+	queue_work(gd->wq, &gd->closer);
+	wait_for_completion_timeout(&gd->closed, GNIP_CLOSE_TIME);
 	gnip_changed();
 	return 0;
 }
@@ -312,10 +340,14 @@ static int gnip_init_dev(struct gnip_dev *gd)
 	unsigned int i;
 	int err;
 
+	spin_lock_init(&gd->up_lock);
 	spin_lock_init(&gd->peers_lock);
 	hash_init(gd->peers);
 	ida_init(&gd->ids);
 	INIT_DELAYED_WORK(&gd->conn, gnip_conn_work);
+	INIT_WORK(&gd->closer, gnip_close_work);
+	init_completion(&gd->closed);
+	complete_all(&gd->closed);
 	gd->queues = kvcalloc(gd->max_queues, sizeof(*gd->queues), GFP_KERNEL);
 	if (!gd->queues)
 		return -ENOMEM;
@@ -342,6 +374,7 @@ free:
 
 static void gnip_exit_dev(struct gnip_dev *gd)
 {
+	flush_work(&gd->closer);
 	gni_set_quiesce_callback(gd->nic, NULL);
 	mutex_lock(&gnip_lock);
 	list_del_rcu(&gd->node);

@@ -215,10 +215,13 @@ test_integrity()
 	stream 30000000
 	stream_ends "a stream comes back as it was"
 	counted a tx_large "$large" "large frames went into buffers of the peer"
+	block_transfer 65536
+	stream 10000000
+	stream_ends "by FMA too"
 	block_transfer 0
 	stream 10000000
-	stream_ends "by block transfer too"
-	block_transfer 65536
+	stream_ends "by block transfer alone too"
+	block_transfer 4096
 	a ethtool -K gnip0 tso off tx off sg off >/dev/null
 	stream 5000000
 	stream_ends "without segmentation, checksums and scattered frames too"
@@ -324,6 +327,34 @@ test_quiesce()
 	echo 1 0 >$file
 	succeeds "it comes back with the end" wait_for carrier 1
 	stream_ends "a stream survives that"
+}
+
+# Block transfers of the first device are under way.
+# shellcheck disable=SC2317	# wait_for calls it
+transferring()
+{
+	gnictl -j proc | jq -e 'any(.[]; .device == "kgni0" and .rdma_running > 0)'
+}
+
+# A link that goes down must not keep others from their links, whatever stands still.
+test_standstill()
+{
+	local file=/sys/kernel/debug/kgni/quiesce
+
+	if [ ! -w $file ]; then
+		skip "an interface goes down though its transfers stand still" "nothing to quiesce with"
+		return
+	fi
+	stream 20000000
+	echo 2 1 >$file
+	succeeds "transfers stand still with the peer's device" wait_for transferring
+	succeeds "an interface goes down though its transfers stand still" \
+		$ip -n a link set gnip0 down
+	fails "and not up again before they are over" $ip -n a link set gnip0 up
+	fails "nor does it change its queues" a ethtool -L gnip0 combined 1
+	echo 2 0 >$file
+	succeeds "then it does" wait_for $ip -n a link set gnip0 up
+	stream_ends "a stream survives that, too"
 }
 
 # What is on its way is lost; it comes again.
@@ -474,9 +505,10 @@ block_transfer 16384
 test_changes
 test_queues
 test_quiesce
+test_standstill
 test_link
 test_memory
-block_transfer 65536
+block_transfer 4096
 test_devices
 test_removal
 test_parameters
