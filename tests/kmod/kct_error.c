@@ -16,6 +16,7 @@ static struct {
 
 static void on_event(gni_err_handle_t err)
 {
+	kct_true(in_hardirq());
 	heard.handle = err;
 	atomic_inc(&heard.events);
 	wake_up_all(&heard.wq);
@@ -23,6 +24,7 @@ static void on_event(gni_err_handle_t err)
 
 static void on_critical(gni_err_handle_t err)
 {
+	kct_true(in_hardirq());
 	heard.handle = err;
 	atomic_inc(&heard.critical);
 	wake_up_all(&heard.wq);
