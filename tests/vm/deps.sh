@@ -11,7 +11,7 @@ set -euo pipefail
 build_packages=(gcc g++ python3 libc6-dev make kmod libcmocka-dev libssl-dev libnl-3-dev
 	libnl-genl-3-dev util-linux pkgconf groff-base)
 vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod jq iproute2 iputils-ping
-	iperf3 ethtool)
+	iperf3 ethtool dropbear-bin)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
 coverage_packages=(gcovr python3)
 lint_packages=(git sparse shellcheck perl xz-utils)

@@ -93,7 +93,7 @@ add_network()
 {
 	local name
 
-	for name in ip ping iperf3 ethtool; do
+	for name in ip ping iperf3 ethtool dropbear dropbearkey dbclient; do
 		PATH=$PATH:/usr/sbin:/sbin command -v "$name" || die "no $name: tests/vm/deps.sh vm"
 	done | {
 		mapfile -t paths

@@ -245,6 +245,49 @@ test_file()
 	rm -f /tmp/file /tmp/copy
 }
 
+# ssh_b COMMAND: in the second namespace.
+ssh_b()
+{
+	a dbclient -y -y -i /tmp/ssh/key root@10.0.0.2 "$@" 2>/tmp/ssh/log
+}
+
+# Lines that are typed, each when the one before has come back.
+# shellcheck disable=SC2317	# succeeds calls it
+typed()
+{
+	local i line
+
+	coproc SSH { ssh_b cat; }
+	for ((i = 0; i < 100; i++)); do
+		echo "line $i" >&"${SSH[1]}"
+		read -r line <&"${SSH[0]}" && [ "$line" = "line $i" ] || return
+	done
+	eval "exec ${SSH[1]}>&-"
+	wait "$SSH_PID"
+}
+
+test_ssh()
+{
+	local sum
+
+	mkdir -p /tmp/ssh /root/.ssh
+	chmod 700 /root /root/.ssh
+	dropbearkey -t ed25519 -f /tmp/ssh/host >/dev/null 2>&1
+	dropbearkey -t ed25519 -f /tmp/ssh/key >/dev/null 2>&1
+	dropbearkey -y -f /tmp/ssh/key | grep '^ssh-' >/root/.ssh/authorized_keys
+	$ip netns exec b dropbear -F -r /tmp/ssh/host -p 10.0.0.2:22 &
+	sshd=$!
+	wait_for ssh_b true
+	is "$(ssh_b cat /sys/class/net/gnip1/address)" 02:47:00:00:00:02 "ssh runs a command"
+	succeeds "ssh types and sees what it types" typed
+	head -c 3000000 /dev/urandom >/tmp/ssh/file
+	sum=$(sha256sum </tmp/ssh/file)
+	is "$(ssh_b sha256sum </tmp/ssh/file)" "$sum" "ssh copies a file there"
+	is "$(ssh_b cat /tmp/ssh/file | sha256sum)" "$sum" "and back"
+	end $sshd
+	rm -r /tmp/ssh /root/.ssh
+}
+
 test_iperf()
 {
 	$ip netns exec b iperf3 -s >/dev/null 2>&1 &
@@ -499,6 +542,7 @@ test_ping
 test_neighbours
 test_integrity
 test_file
+test_ssh
 test_iperf
 # Frames of both kinds on their way.
 block_transfer 16384
