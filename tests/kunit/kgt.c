@@ -11,6 +11,9 @@
 
 #include "kgt.h"
 
+/* As in main.c, which is not here. */
+bool kgni_gemini;
+
 static struct kgni_device *kgt_devices[8];
 /* KUnit runs the suites in the context of who loads the module. */
 static struct mm_struct *kgt_mm;
