@@ -340,3 +340,84 @@ void row_ce_destroy(int unused)
 	for (arg.id = 0; arg.id < 8; arg.id++)
 		note(call(a.fd, KGNI_IOC_CE_DESTROY, &arg));
 }
+
+/* --- rows: what only administrators may ---------------------------------------------- */
+
+/* At the victim's device. */
+static int call_device(unsigned long cmd, void *arg)
+{
+	int fd = raw_open(0), rc = call(fd, cmd, arg);
+
+	close(fd);
+	return rc;
+}
+
+/* Neither a setting that is in order nor any other one is looked at. */
+void row_bi_set(int unused)
+{
+	static const uint16_t modes[] = {
+		GNI_BI_FLAG_APPLY_NOW, GNI_BI_FLAG_APPLY_AFTER_THROTTLE,
+		GNI_BI_FLAG_USE_DEFAULT_SETTINGS,
+		GNI_BI_FLAG_APPLY_NOW | GNI_BI_FLAG_VALUE_IS_NUM_ORB_ENTRIES, 0, 0xffff,
+	};
+	struct kgni_ioc_bi_get before = { 0 }, after = { 0 };
+	struct kgni_ioc_bi_set set = { .bw = 1, .aot_bw = 1 };
+	size_t i;
+
+	(void)unused;
+	is_u64(call_device(KGNI_IOC_BI_GET, &before), GNI_RC_SUCCESS);
+	for (i = 0; i < ARRAY_SIZE(modes); i++) {
+		set.modes = modes[i];
+		note(call_device(KGNI_IOC_BI_SET, &set));
+	}
+	is_u64(call_device(KGNI_IOC_BI_GET, &after), GNI_RC_SUCCESS);
+	ok(!memcmp(&before, &after, sizeof(before)), "nothing was changed");
+}
+
+void row_bi_look(int unused)
+{
+	struct kgni_ioc_bi_wait wait = { 0 };
+	struct kgni_ioc_bi_get get = { 0 };
+
+	(void)unused;
+	note(call_device(KGNI_IOC_BI_GET, &get));
+	is_u64(get.bw, 100);
+	note(call_device(KGNI_IOC_BI_WAIT, &wait));
+}
+
+void row_suspend(int flags)
+{
+	struct kgni_ioc_suspend arg = {
+		.ptag = known->ptag, .cookie = COOKIE, .timeout_ms = 100, .flags = flags,
+	};
+
+	note(call_device(KGNI_IOC_JOB_SUSPEND, &arg));
+}
+
+void row_configure(int unused)
+{
+	struct kgni_ioc_job arg;
+
+	(void)unused;
+	memset(&arg, 0xff, sizeof(arg));
+	arg.job_id = 1;
+	arg.ptag = known->ptag;
+	arg.cookie = COOKIE;
+	arg.flags = 0;
+	arg.mdd_limit = 0;
+	arg.ntt = (struct kgni_ioc_ntt){ 0 };
+	note(call_device(KGNI_IOC_JOB_CONFIGURE, &arg));
+}
+
+void row_translate(int unused)
+{
+	struct kgni_ntt_entry entry = { .block = known->pe };
+	struct kgni_ioc_ntt arg = {
+		.entries = (uint64_t)&entry, .count = 1, .base = ~0U, .granularity = 1,
+	};
+
+	(void)unused;
+	note(call_device(KGNI_IOC_NTT_CONFIGURE, &arg));
+	arg = (struct kgni_ioc_ntt){ .count = ~0U, .base = ~0U };
+	note(call_device(KGNI_IOC_NTT_CONFIGURE, &arg));
+}

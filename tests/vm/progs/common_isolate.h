@@ -81,5 +81,11 @@ void row_ce_post(int unused);
 void row_ce_sweep(int unused);
 void row_ce_configure(int unused);
 void row_ce_destroy(int unused);
+/* And about what only administrators may. */
+void row_bi_set(int unused);
+void row_bi_look(int unused);
+void row_suspend(int flags);
+void row_configure(int unused);
+void row_translate(int unused);
 
 #endif /* KGNI_VM_COMMON_ISOLATE_H */
