@@ -175,7 +175,7 @@ long kgni_bi_set(struct kgni_device *dev, u16 bw, u16 aot_bw, u16 modes)
 		kgni_bi_change(dev, bw, aot_bw, modes);
 	spin_unlock_bh(&bi->lock);
 	if (!rc) {
-		kgni_netlink_changed();
+		kgni_netlink_bi(dev);
 		kgni_bi_changed(dev);
 	}
 	return rc;
@@ -194,8 +194,10 @@ void kgni_bi_throttled(struct kgni_device *dev)
 	if (changed && bi->aot.den)
 		kgni_bi_force(bi, bi->aot);
 	spin_unlock_bh(&bi->lock);
-	if (changed)
+	if (changed) {
+		kgni_netlink_bi(dev);
 		kgni_bi_changed(dev);
+	}
 }
 
 /**

@@ -1052,6 +1052,83 @@ long kgni_ce_configure(struct kgni_nic *nic, const struct kgni_ioc_ce_configure 
 	return rc;
 }
 
+/* --- what there is ------------------------------------------------------------- */
+
+/* How many channels an attachment has. */
+unsigned int kgni_ce_count(struct kgni_nic *nic)
+{
+	struct kgni_domain *d = nic->job->domain;
+	struct kgni_ce *ce;
+	unsigned int n = 0;
+
+	if (!READ_ONCE(d->ce_used))
+		return 0;
+	mutex_lock(&d->ce_lock);
+	list_for_each_entry(ce, &d->ces, node)
+		n += ce->nic == nic;
+	mutex_unlock(&d->ce_lock);
+	return n;
+}
+
+static void kgni_ce_describe(const struct kgni_ce *ce, struct kgni_ce_info *info)
+{
+	int i;
+
+	*info = (struct kgni_ce_info) {
+		.id = ce->id,
+		.children = hweight32(ce->children),
+		.parent = ce->parent.id,
+		.status = ce->broken,
+		.reductions = ce->count,
+		.modes = ce->modes,
+		.cq = ce->cq ? ce->cq->id : 0,
+	};
+	info->has_parent = ce->parent.type == GNI_CE_CHILD_VCE &&
+			   kgni_ntt_from_pe(ce->nic->job, ce->parent.pe, &info->parent_pe);
+	for (i = 0; i < KGNI_CE_CHILDREN; i++)
+		info->seen += ce->child[i].seen;
+}
+
+/* The channel of this number, or the one after it. ce_lock is held. */
+static struct kgni_ce *kgni_ce_next(const struct kgni_nic *nic, u64 id)
+{
+	struct kgni_ce *ce, *next = NULL;
+
+	list_for_each_entry(ce, &nic->job->domain->ces, node)
+		if (ce->nic == nic && ce->id >= id && (!next || ce->id < next->id))
+			next = ce;
+	return next;
+}
+
+/**
+ * kgni_ce_walk - look at all channels of an attachment
+ * @nic: the attachment
+ * @at: where to begin, 0 at first; out: the one that @fn refused
+ * @fn: what looks, under the domain's lock; ends the walk unless it returns 0
+ * @arg: for @fn
+ *
+ * Context: process, may sleep.
+ * Return: what @fn returned last, or 0.
+ */
+int kgni_ce_walk(struct kgni_nic *nic, u64 *at, kgni_ce_fn fn, void *arg)
+{
+	struct kgni_domain *d = nic->job->domain;
+	struct kgni_ce_info info;
+	struct kgni_ce *ce;
+	int rc = 0;
+
+	mutex_lock(&d->ce_lock);
+	while (!rc && (ce = kgni_ce_next(nic, *at))) {
+		kgni_ce_describe(ce, &info);
+		*at = ce->id;
+		rc = fn(arg, &info);
+		if (!rc)
+			++*at;
+	}
+	mutex_unlock(&d->ce_lock);
+	return rc;
+}
+
 /* --- members that end --------------------------------------------------------- */
 
 /* Is an attachment that ends this child of a channel, by what it posted or by its name? */

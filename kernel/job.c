@@ -501,7 +501,7 @@ static long kgni_job_new(struct kgni_device *dev, const struct kgni_job_config *
 	if (rc)
 		goto free_ntt;
 	*out = job;
-	kgni_netlink_job(job, false);
+	kgni_netlink_job(job, KGNI_CMD_JOB_NEW);
 	return GNI_RC_SUCCESS;
 
 free_ntt:
@@ -587,6 +587,7 @@ long kgni_job_attach(struct kgni_device *dev, u32 *ptag, u32 cookie, struct kgni
 /* A configured job has ended. dev->lock is held. */
 static void kgni_config_free(struct kgni_device *dev, struct kgni_job_config *config)
 {
+	kgni_netlink_config(dev, config->ptag, KGNI_CMD_JOB_UNSET);
 	xa_erase(&dev->configs, config->ptag);
 	if (config->ntt_clear)
 		kgni_ntt_clear(dev, config->ntt_base, config->ntt_size);
@@ -600,7 +601,7 @@ static void kgni_job_free(struct kgni_job *job)
 	struct kgni_job_config *config = xa_load(&dev->configs, job->ptag);
 
 	xa_erase(&dev->jobs, job->ptag);
-	kgni_netlink_job(job, true);
+	kgni_netlink_job(job, KGNI_CMD_JOB_DEL);
 	xa_destroy(&job->mdds);
 	xa_destroy(&job->vmdhs);
 	kgni_job_unset_owner(job);
@@ -906,7 +907,7 @@ long kgni_job_configure(struct kgni_device *dev, struct kgni_job_args *args)
 	kgni_config_set_limits(dev, config, args);
 	args->ptag = config->ptag;
 	args->ntt_base = config->ntt_base;
-	kgni_netlink_changed();
+	kgni_netlink_config(dev, config->ptag, KGNI_CMD_JOB_SET);
 unlock:
 	mutex_unlock(&dev->lock);
 	return rc;

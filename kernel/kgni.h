@@ -8,10 +8,10 @@
  * released, which is the one clean-up path.
  *
  * Locks, outermost first: that of the device table; kgni_file.lock,
- * kgni_device.lock, that of the domain table; kgni_nic.lock; kgni_domain.ce_lock;
- * then the spinlocks kgni_domain.lock and kgni_bte.lock. kgni_mem.lock is taken with
- * no other. kgni_device.eeq_lock and kgni_bi.lock are innermost. Data paths look
- * objects up under RCU and hold references.
+ * kgni_device.quiesce_lock, kgni_device.lock, that of the domain table; kgni_nic.lock;
+ * kgni_domain.ce_lock; then the spinlocks kgni_domain.lock and kgni_bte.lock.
+ * kgni_mem.lock is taken with no other. kgni_device.eeq_lock and kgni_bi.lock are
+ * innermost. Data paths look objects up under RCU and hold references.
  */
 #ifndef _KGNI_H
 #define _KGNI_H
@@ -629,7 +629,10 @@ int kgni_netlink_init(void);
 void kgni_netlink_exit(void);
 void kgni_netlink_changed(void);
 unsigned int kgni_netlink_generation(void);
-void kgni_netlink_job(struct kgni_job *job, bool ended);
+void kgni_netlink_job(struct kgni_job *job, enum kgni_cmd what);
+void kgni_netlink_config(struct kgni_device *dev, u32 ptag, enum kgni_cmd what);
+void kgni_netlink_device(struct kgni_device *dev, enum kgni_cmd what);
+void kgni_netlink_bi(struct kgni_device *dev);
 void kgni_netlink_nic(struct kgni_nic *nic, bool ended);
 void kgni_netlink_error(struct kgni_device *dev, u16 code, u8 category, u8 ptag, const u64 *info);
 
@@ -968,6 +971,24 @@ enum kgni_cqe_status kgni_xfer_chunk(struct kgni_mdd *dst, u64 daddr, struct kgn
 
 /* ce.c */
 extern unsigned int kgni_ce_patience;
+
+/* What others than ce.c may know of a channel. */
+struct kgni_ce_info {
+	u32 id;
+	u32 children;
+	u32 seen;
+	bool has_parent;
+	u32 parent_pe;
+	u32 parent;
+	u32 status;
+	u32 reductions;
+	u32 modes;
+	u32 cq;
+};
+
+typedef int (*kgni_ce_fn)(void *arg, const struct kgni_ce_info *info);
+unsigned int kgni_ce_count(struct kgni_nic *nic);
+int kgni_ce_walk(struct kgni_nic *nic, u64 *at, kgni_ce_fn fn, void *arg);
 void kgni_domain_ces_init(struct kgni_domain *d);
 long kgni_ce_create(struct kgni_nic *nic, struct kgni_ioc_ce_create *arg);
 long kgni_ce_configure(struct kgni_nic *nic, const struct kgni_ioc_ce_configure *arg);

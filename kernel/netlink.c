@@ -102,21 +102,61 @@ static void kgni_nl_device(struct kgni_device *dev, u8 cmd)
 }
 
 /**
- * kgni_netlink_job - tell that a job began or ended
- * @job: the job; the lock of its device is held
- * @ended: which of the two
+ * kgni_netlink_device - tell that a device stands still, or goes on
+ * @dev: the device
+ * @what: KGNI_CMD_DEV_QUIESCE or KGNI_CMD_DEV_RESUME
+ *
+ * Context: process, may sleep; takes the device's lock.
+ */
+void kgni_netlink_device(struct kgni_device *dev, enum kgni_cmd what)
+{
+	kgni_netlink_changed();
+	kgni_nl_tell_device(dev, what, KGNI_NL_EVENTS);
+}
+
+/**
+ * kgni_netlink_bi - tell how much a device may inject now
+ * @dev: the device
  *
  * Context: process, may sleep.
  */
-void kgni_netlink_job(struct kgni_job *job, bool ended)
+void kgni_netlink_bi(struct kgni_device *dev)
 {
-	struct kgni_nl_msg m = {
-		.cmd = ended ? KGNI_CMD_JOB_DEL : KGNI_CMD_JOB_NEW,
-		.notify = true,
-	};
+	struct kgni_nl_msg m = { .cmd = KGNI_CMD_BI_NEW, .notify = true };
+
+	if (kgni_nl_begin(&m))
+		kgni_nl_send(m.skb, kgni_nl_fill_bi(&m, dev), KGNI_NL_EVENTS);
+}
+
+/**
+ * kgni_netlink_job - tell of a job
+ * @job: the job; the lock of its device is held
+ * @what: KGNI_CMD_JOB_NEW and so on: what happened to it
+ *
+ * Context: process, may sleep.
+ */
+void kgni_netlink_job(struct kgni_job *job, enum kgni_cmd what)
+{
+	struct kgni_nl_msg m = { .cmd = what, .notify = true };
 
 	if (kgni_nl_begin(&m))
 		kgni_nl_send(m.skb, kgni_nl_fill_job(&m, job), KGNI_NL_EVENTS);
+}
+
+/**
+ * kgni_netlink_config - tell of what a job is to be
+ * @dev: its device; the lock is held
+ * @ptag: its protection tag
+ * @what: KGNI_CMD_JOB_SET or KGNI_CMD_JOB_UNSET
+ *
+ * Context: process, may sleep.
+ */
+void kgni_netlink_config(struct kgni_device *dev, u32 ptag, enum kgni_cmd what)
+{
+	struct kgni_nl_msg m = { .cmd = what, .notify = true };
+
+	if (kgni_nl_begin(&m))
+		kgni_nl_send(m.skb, kgni_nl_fill_named(&m, dev, ptag), KGNI_NL_EVENTS);
 }
 
 /**
@@ -309,14 +349,6 @@ static int kgni_nl_inject(struct sk_buff *skb, struct genl_info *info)
 	return rc;
 }
 
-static int kgni_nl_fill_named(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 ptag)
-{
-	struct kgni_job *job = xa_load(&dev->jobs, ptag);
-
-	return job ? kgni_nl_fill_job(m, job) :
-		     kgni_nl_fill_config(m, dev, xa_load(&dev->configs, ptag));
-}
-
 /* Is there a job with this tag, that who asks may see? dev->lock is held. */
 static int kgni_nl_sees_named(struct sk_buff *skb, struct genl_info *info,
 			      struct kgni_device *dev, u32 ptag)
@@ -453,6 +485,8 @@ static const struct genl_ops kgni_nl_ops[] = {
 	  .dumpit = kgni_nl_dump_mems, KGNI_NL_POLICY(nic) },
 	{ .cmd = KGNI_CMD_CQ_GET, .start = kgni_nl_dump_start,
 	  .dumpit = kgni_nl_dump_cqs, KGNI_NL_POLICY(nic) },
+	{ .cmd = KGNI_CMD_CE_GET, .start = kgni_nl_dump_start,
+	  .dumpit = kgni_nl_dump_ces, KGNI_NL_POLICY(nic) },
 	{ .cmd = KGNI_CMD_DGRAM_GET, .start = kgni_nl_dump_start,
 	  .dumpit = kgni_nl_dump_dgrams, KGNI_NL_POLICY(nic) },
 	{ .cmd = KGNI_CMD_NTT_GET, .start = kgni_nl_ntt_start,

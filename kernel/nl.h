@@ -85,6 +85,8 @@ int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 i
 		     u32 granularity, const struct kgni_ntt_entry *e);
 int kgni_nl_fill_error(const struct kgni_nl_msg *m, struct kgni_device *dev, u16 code, u8 category,
 		       u8 ptag, const u64 *info);
+int kgni_nl_fill_named(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 ptag);
+int kgni_nl_fill_bi(const struct kgni_nl_msg *m, struct kgni_device *dev);
 int kgni_nl_fill_nic(const struct kgni_nl_msg *m, struct kgni_nic *nic);
 int kgni_nl_dump_devices(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_jobs(struct sk_buff *skb, struct netlink_callback *cb);
@@ -94,6 +96,7 @@ int kgni_nl_dump_cqs(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_ntt(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_dgrams(struct sk_buff *skb, struct netlink_callback *cb);
 int kgni_nl_dump_bi(struct sk_buff *skb, struct netlink_callback *cb);
+int kgni_nl_dump_ces(struct sk_buff *skb, struct netlink_callback *cb);
 
 /* netlink.c */
 int kgni_nl_refuse(struct netlink_ext_ack *extack, int error, const char *why);

@@ -261,10 +261,28 @@ int kgni_nl_fill_job(const struct kgni_nl_msg *m, struct kgni_job *job)
 			   kgni_nl_u32(m, KGNI_A_COOKIE, job->cookie) &&
 			   kgni_nl_uid(m, KGNI_A_UID, job->uid) &&
 			   kgni_nl_flag(m, KGNI_A_AUTO, job->automatic) &&
+			   kgni_nl_flag(m, KGNI_A_SUSPENDED, job->suspended) &&
 			   kgni_nl_config(m, xa_load(&job->dev->configs, job->ptag)) &&
 			   kgni_nl_u32(m, KGNI_A_NICS, nics) &&
 			   kgni_nl_res(m, job->dev, job) &&
 			   kgni_nl_stats(m, &sum));
+}
+
+/**
+ * kgni_nl_fill_named - say what a job is that runs, or what it is to be
+ * @m: the message
+ * @dev: its device; its lock is held
+ * @ptag: its protection tag
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int kgni_nl_fill_named(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 ptag)
+{
+	struct kgni_job *job = xa_load(&dev->jobs, ptag);
+
+	return job ? kgni_nl_fill_job(m, job) :
+		     kgni_nl_fill_config(m, dev, xa_load(&dev->configs, ptag));
 }
 
 /* Whose it is: in messages about attachments and about what they have. */
@@ -301,6 +319,7 @@ static bool kgni_nl_holds(const struct kgni_nl_msg *m, struct kgni_nic *nic)
 	mutex_unlock(&nic->lock);
 	return kgni_nl_u32(m, KGNI_A_MEMS, nmdds) && kgni_nl_u64(m, KGNI_A_PAGES, pages) &&
 	       kgni_nl_u32(m, KGNI_A_CQS, kgni_nl_count_cqs(nic)) &&
+	       kgni_nl_u32(m, KGNI_A_CES, kgni_ce_count(nic)) &&
 	       kgni_nl_u32(m, KGNI_A_DGRAMS, kgni_dgram_count(nic)) &&
 	       kgni_nl_u32(m, KGNI_A_POSTS, kgni_bte_count(nic));
 }
@@ -382,6 +401,26 @@ static int kgni_nl_fill_dgram(const struct kgni_nl_msg *m, struct kgni_nic *nic,
 					     kgni_nl_u32(m, KGNI_A_REMOTE_INST, d->remote_id))));
 }
 
+static int kgni_nl_fill_ce(const struct kgni_nl_msg *m, struct kgni_nic *nic,
+			   const struct kgni_ce_info *ce)
+{
+	void *hdr = kgni_nl_begin(m);
+
+	if (!hdr)
+		return -EMSGSIZE;
+	return kgni_nl_end(m, hdr,
+			   kgni_nl_owner(m, nic) &&
+			   kgni_nl_u32(m, KGNI_A_CE, ce->id) &&
+			   kgni_nl_u32(m, KGNI_A_CHILDREN, ce->children) &&
+			   kgni_nl_u32(m, KGNI_A_SEEN, ce->seen) &&
+			   kgni_nl_u32(m, KGNI_A_STATUS, ce->status) &&
+			   kgni_nl_u32(m, KGNI_A_REDUCTIONS, ce->reductions) &&
+			   kgni_nl_u32(m, KGNI_A_MODES, ce->modes) &&
+			   (!ce->cq || kgni_nl_u32(m, KGNI_A_CQ, ce->cq)) &&
+			   (!ce->has_parent || (kgni_nl_u32(m, KGNI_A_PARENT, ce->parent) &&
+						kgni_nl_u32(m, KGNI_A_REMOTE_PE, ce->parent_pe))));
+}
+
 /**
  * kgni_nl_fill_ntt - say what an entry of a translation table is
  * @m: the message
@@ -409,7 +448,15 @@ int kgni_nl_fill_ntt(const struct kgni_nl_msg *m, struct kgni_device *dev, u32 i
 			   kgni_nl_u32(m, KGNI_A_REPLACEMENT, e->replacement));
 }
 
-static int kgni_nl_fill_bi(const struct kgni_nl_msg *m, struct kgni_device *dev)
+/**
+ * kgni_nl_fill_bi - say how much a device may inject
+ * @m: the message
+ * @dev: the device
+ *
+ * Context: process.
+ * Return: 0 or -EMSGSIZE.
+ */
+int kgni_nl_fill_bi(const struct kgni_nl_msg *m, struct kgni_device *dev)
 {
 	void *hdr = kgni_nl_begin(m);
 	struct kgni_ioc_bi_get bi;
@@ -696,21 +743,22 @@ int kgni_nl_dump_cqs(struct sk_buff *skb, struct netlink_callback *cb)
 	return kgni_nl_walk(skb, cb, KGNI_CMD_CQ_NEW, kgni_nl_each_cq);
 }
 
-struct kgni_nl_dgrams {
+/* For walks of what an attachment has. */
+struct kgni_nl_of {
 	struct kgni_nl_walk *w;
 	struct kgni_nic *nic;
 };
 
 static int kgni_nl_one_dgram(void *arg, const struct kgni_dgram_info *info)
 {
-	struct kgni_nl_dgrams *a = arg;
+	struct kgni_nl_of *a = arg;
 
 	return kgni_nl_fill_dgram(&a->w->m, a->nic, info);
 }
 
 static int kgni_nl_dgrams_of(struct kgni_nl_walk *w, struct kgni_nic *nic)
 {
-	struct kgni_nl_dgrams arg = { .w = w, .nic = nic };
+	struct kgni_nl_of arg = { .w = w, .nic = nic };
 
 	return kgni_dgram_walk(nic, &w->d->at, kgni_nl_one_dgram, &arg);
 }
@@ -724,4 +772,29 @@ static int kgni_nl_each_dgram(struct kgni_nl_walk *w, struct kgni_device *dev)
 int kgni_nl_dump_dgrams(struct sk_buff *skb, struct netlink_callback *cb)
 {
 	return kgni_nl_walk(skb, cb, KGNI_CMD_DGRAM_NEW, kgni_nl_each_dgram);
+}
+
+static int kgni_nl_one_ce(void *arg, const struct kgni_ce_info *info)
+{
+	struct kgni_nl_of *a = arg;
+
+	return kgni_nl_fill_ce(&a->w->m, a->nic, info);
+}
+
+static int kgni_nl_ces_of(struct kgni_nl_walk *w, struct kgni_nic *nic)
+{
+	struct kgni_nl_of arg = { .w = w, .nic = nic };
+
+	return kgni_ce_walk(nic, &w->d->at, kgni_nl_one_ce, &arg);
+}
+
+static int kgni_nl_each_ce(struct kgni_nl_walk *w, struct kgni_device *dev)
+{
+	return kgni_nl_walk_nics(w, dev, kgni_nl_ces_of);
+}
+
+/* KGNI_CMD_CE_GET. */
+int kgni_nl_dump_ces(struct sk_buff *skb, struct netlink_callback *cb)
+{
+	return kgni_nl_walk(skb, cb, KGNI_CMD_CE_NEW, kgni_nl_each_ce);
 }

@@ -5,6 +5,7 @@
  * do what the ioctls for that do.
  */
 #include "nl.h"
+#include "core/ce.h"
 
 /* What a code means for a command. */
 struct kgni_nl_code {
@@ -150,6 +151,7 @@ static int kgni_nl_get_limits(struct genl_info *info, int *limit)
 static int kgni_nl_get_job(struct genl_info *info, struct kgni_job_args *args)
 {
 	struct nlattr **a = info->attrs;
+	int rc;
 
 	if (!a[KGNI_A_JOB_ID] || !a[KGNI_A_COOKIE])
 		return kgni_nl_refuse(info->extack, -EINVAL, "a job needs an id and a cookie");
@@ -163,7 +165,33 @@ static int kgni_nl_get_job(struct genl_info *info, struct kgni_job_args *args)
 		.ntt_size = kgni_nl_get_u32(a, KGNI_A_NTT_SIZE, 0),
 		.ntt_clear = nla_get_flag(a[KGNI_A_NTT_CLEAR]),
 	};
-	return kgni_nl_get_limits(info, args->limit);
+	rc = kgni_nl_get_limits(info, args->limit);
+	/* Channels are told by their number here: the first ones. */
+	args->ce_mask = BIT(clamp(args->limit[KGNI_RES_CE], 0, KGNI_CE_CHANNELS)) - 1;
+	return rc;
+}
+
+/* What a command does to a job, by its arguments. */
+typedef long (*kgni_nl_job_fn)(struct kgni_device *dev, struct kgni_job_args *args);
+
+/* Do it; and answer with the job if that is wanted. */
+static int kgni_nl_job(struct sk_buff *skb, struct genl_info *info, kgni_nl_job_fn fn,
+		       const struct kgni_nl_code *codes, bool answer)
+{
+	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
+	struct kgni_job_args args;
+	int rc;
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	rc = kgni_nl_get_job(info, &args);
+	if (!rc)
+		rc = kgni_nl_rc(info, fn(dev, &args), codes);
+	/* It stays if the answer has no room; who asked can look for it. */
+	if (!rc && answer)
+		rc = kgni_nl_reply_named(skb, info, dev, args.ptag);
+	put_device(&dev->dev);
+	return rc;
 }
 
 /* KGNI_CMD_JOB_SET. */
@@ -177,20 +205,13 @@ int kgni_nl_job_set(struct sk_buff *skb, struct genl_info *info)
 		{ GNI_RC_NO_MATCH, -EADDRNOTAVAIL, "these entries are not set" },
 		{ GNI_RC_SUCCESS }
 	};
-	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
-	struct kgni_job_args args;
-	int rc;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	rc = kgni_nl_get_job(info, &args);
-	if (!rc)
-		rc = kgni_nl_rc(info, kgni_job_configure(dev, &args), codes);
-	/* It stays if the answer has no room; who asked can look for it. */
-	if (!rc)
-		rc = kgni_nl_reply_named(skb, info, dev, args.ptag);
-	put_device(&dev->dev);
-	return rc;
+	return kgni_nl_job(skb, info, kgni_job_configure, codes, true);
+}
+
+static long kgni_nl_forget(struct kgni_device *dev, struct kgni_job_args *args)
+{
+	return kgni_job_unconfigure(dev, args->job_id, args->ptag, args->cookie);
 }
 
 /* KGNI_CMD_JOB_UNSET. */
@@ -201,18 +222,8 @@ int kgni_nl_job_unset(struct sk_buff *skb, struct genl_info *info)
 		{ GNI_RC_INVALID_STATE, -EBUSY, "the job runs" },
 		{ GNI_RC_SUCCESS }
 	};
-	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
-	struct kgni_job_args args;
-	int rc;
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	rc = kgni_nl_get_job(info, &args);
-	if (!rc)
-		rc = kgni_nl_rc(info, kgni_job_unconfigure(dev, args.job_id, args.ptag,
-							   args.cookie), codes);
-	put_device(&dev->dev);
-	return rc;
+	return kgni_nl_job(skb, info, kgni_nl_forget, codes, false);
 }
 
 /* --- translation tables ----------------------------------------------------- */

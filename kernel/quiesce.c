@@ -289,6 +289,7 @@ long kgni_device_quiesce(struct kgni_device *dev)
 		synchronize_rcu();
 		kgni_windows_still(dev, NULL);
 		kgni_error_raise(dev, KGNI_ERR_QUIESCE, GNI_ERRMASK_INFORMATIONAL, 0, info);
+		kgni_netlink_device(dev, KGNI_CMD_DEV_QUIESCE);
 		rc = GNI_RC_SUCCESS;
 	}
 	mutex_unlock(&dev->quiesce_lock);
@@ -316,6 +317,7 @@ long kgni_device_unquiesce(struct kgni_device *dev)
 		kgni_bi_throttled(dev);
 		kgni_tell_watches(dev, info[1]);
 		kgni_error_raise(dev, KGNI_ERR_QUIESCE, GNI_ERRMASK_INFORMATIONAL, 0, info);
+		kgni_netlink_device(dev, KGNI_CMD_DEV_RESUME);
 		kgni_go_on();
 		rc = GNI_RC_SUCCESS;
 	}
@@ -355,7 +357,10 @@ static bool kgni_job_is_idle(struct kgni_job *job)
 /* dev->lock is held. */
 static void kgni_job_go_on(struct kgni_job *job)
 {
+	if (!job->suspended)
+		return;
 	WRITE_ONCE(job->suspended, false);
+	kgni_netlink_job(job, KGNI_CMD_JOB_RESUME);
 	kgni_go_on();
 }
 
@@ -391,6 +396,7 @@ static long kgni_job_suspend_mark(struct kgni_device *dev, const struct kgni_job
 	WRITE_ONCE(job->suspensions, job->suspensions + 1);
 	WRITE_ONCE(job->suspended, true);
 	smp_mb();			/* pairs with kgni_begin_now() */
+	kgni_netlink_job(job, KGNI_CMD_JOB_SUSPEND);
 	job->refs++;
 	*out = job;
 	return GNI_RC_SUCCESS;

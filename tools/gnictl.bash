@@ -23,25 +23,27 @@ _gnictl()
 		[[ ${COMP_WORDS[i]} == -* ]] || { command=${COMP_WORDS[i]} && break; }
 	done
 	case $command:$previous in
-	:*) words="dev bi job ntt proc mem cq session stat monitor event inject top dump help
+	:*) words="dev bi job ntt proc mem cq ce session stat monitor event inject top dump help
 		-j -p -d -V -h --json --pretty --details --version --help" ;;
 	*:ptag) words=$(_gnictl_values ptag job) ;;
 	*:pid) words=$(_gnictl_values pid proc) ;;
 	dev:dev) words="show add del quiesce resume $(_gnictl_devices)" ;;
-	dev:del | dev:quiesce | dev:resume | bi:set | job:add | job:del | ntt:add | ntt:del)
+	dev:del | dev:quiesce | dev:resume | bi:set | job:add | job:del | job:suspend | job:resume | ntt:add | ntt:del)
 		words=$(_gnictl_devices)
 		;;
 	dev:kgni*) [[ ${COMP_WORDS[COMP_CWORD - 2]} != del ]] || words=force ;;
 	dev:*) words=$(_gnictl_devices) ;;
 	bi:bi | ntt:ntt | job:job)
 		words="show $([[ $command = bi ]] && echo set || echo add del) $(_gnictl_devices)"
-		[[ $command != job ]] || words+=" ptag"
+		[[ $command != job ]] || words+=" suspend resume ptag"
 		;;
 	bi:*) [[ ${COMP_WORDS[*]} != *" set "* ]] || words="bw aot orbs default" ;;
 	job:*)
 		case " ${COMP_WORDS[*]}" in
-		*" add "*) words="id cookie ptag mdd cq fma rdma iommu sfma ntt clear" ;;
-		*" del "*) words=ptag ;;
+		*" add "*) words="id cookie ptag mdd cq fma rdma iommu sfma ce dla mrt gart
+			ntt clear" ;;
+		*" suspend "*" ptag "*) words=timeout ;;
+		*" del "* | *" suspend "* | *" resume "*) words=ptag ;;
 		*) words="show ptag $(_gnictl_devices)" ;;
 		esac
 		;;
@@ -52,7 +54,7 @@ _gnictl()
 		esac
 		;;
 	ntt:*) [[ ${COMP_WORDS[COMP_CWORD - 2]} != at ]] || words=size ;;
-	proc:* | mem:* | cq:* | session:*) words="show ptag pid $(_gnictl_devices)" ;;
+	proc:* | mem:* | cq:* | ce:* | session:*) words="show ptag pid $(_gnictl_devices)" ;;
 	stat:stat) words="dev job proc $(_gnictl_devices)" ;;
 	stat:*) words="ptag pid $(_gnictl_devices)" ;;
 	monitor:*) words="all devices errors count" ;;

@@ -89,6 +89,7 @@ int refused(const struct request *req, const struct answer *answer, const char *
 static int cmd_proc(struct args *a) { return cmd_show("proc", a); }
 static int cmd_mem(struct args *a) { return cmd_show("mem", a); }
 static int cmd_cq(struct args *a) { return cmd_show("cq", a); }
+static int cmd_ce(struct args *a) { return cmd_show("ce", a); }
 static int cmd_session(struct args *a) { return cmd_show("session", a); }
 
 static int cmd_help(struct args *a);
@@ -110,6 +111,8 @@ static const struct command {
 	{ "job", cmd_job, "[show] [DEVICE] [ptag N]", "jobs" },
 	{ "job", cmd_job, "add DEVICE id N cookie N ...", "configure one, or change its limits" },
 	{ "job", cmd_job, "del DEVICE ptag N", "forget one that does not run" },
+	{ "job", cmd_job, "suspend DEVICE ptag N [timeout MS]", "have one stand still" },
+	{ "job", cmd_job, "resume DEVICE ptag N", "have it go on" },
 	{ "ntt", cmd_ntt, "[show] [DEVICE]", "translation tables of PE addresses" },
 	{ "ntt", cmd_ntt, "add DEVICE [at N] [size N] PE[,N,PE]...", "set entries" },
 	{ "ntt", cmd_ntt, "del DEVICE all | N [COUNT]", "clear entries" },
@@ -117,6 +120,7 @@ static const struct command {
 	  "processes that are attached, and what they hold" },
 	{ "mem", cmd_mem, "[show] [DEVICE] [ptag N] [pid N]", "registered memory" },
 	{ "cq", cmd_cq, "[show] [DEVICE] [ptag N] [pid N]", "completion queues" },
+	{ "ce", cmd_ce, "[show] [DEVICE] [ptag N] [pid N]", "channels of the collective engine" },
 	{ "session", cmd_session, "[show] [DEVICE] [ptag N] [pid N]", "datagrams that are posted" },
 	{ "stat", cmd_stat, "[dev|job|proc] [DEVICE] ...", "what they did" },
 	{ "monitor", cmd_monitor, "[all|devices|errors] [count N]", "what happens, line by line" },

@@ -53,12 +53,14 @@ struct bit_name {
 	const char *name;
 };
 
-extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[], bi_flags[], error_categories[];
+extern const struct bit_name cdm_modes[], mem_flags[], cq_modes[], ce_modes[], bi_flags[];
+extern const struct bit_name error_categories[];
 
 char *text_bytes(char *buf, uint64_t bytes);
 char *text_bits(char *buf, uint32_t bits, const struct bit_name *names);
 char *text_rate(char *buf, uint64_t before, uint64_t now, uint64_t ns, bool bytes);
 const char *text_dgram_state(uint32_t state);
+const char *text_ce_state(uint32_t status, uint32_t children);
 const char *text_device_type(uint32_t type);
 const char *text_device_state(uint32_t state);
 const char *text_error(char *buf, uint32_t code);

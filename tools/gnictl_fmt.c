@@ -55,6 +55,20 @@ const struct bit_name cq_modes[] = {
 	{ 0, NULL }
 };
 
+const struct bit_name ce_modes[] = {
+	{ GNI_CE_MODE_CQE_ONCOMP, "cqe-oncomp" },
+	{ GNI_CE_MODE_CQE_ONERR, "cqe-onerr" },
+	{ GNI_CE_MODE_ROUND_UP, "round-up" },
+	{ GNI_CE_MODE_ROUND_DOWN, "round-down" },
+	{ GNI_CE_MODE_ROUND_NEAR, "round-near" },
+	{ GNI_CE_MODE_ROUND_ZERO, "round-zero" },
+	{ GNI_CE_MODE_RC_NMIN_HASH, "rc-nmin-hash" },
+	{ GNI_CE_MODE_RC_MIN_HASH, "rc-min-hash" },
+	{ GNI_CE_MODE_RC_MNON_HASH, "rc-mnon-hash" },
+	{ GNI_CE_MODE_RC_ADAPT, "rc-adapt" },
+	{ 0, NULL }
+};
+
 const struct bit_name bi_flags[] = {
 	{ GNI_BI_FLAG_APPLY_NOW, "now" },
 	{ GNI_BI_FLAG_APPLY_AFTER_THROTTLE, "after-throttle" },
@@ -132,6 +146,14 @@ const char *text_dgram_state(uint32_t state)
 	};
 
 	return state < ARRAY_SIZE(names) ? names[state] : "unknown";
+}
+
+/* Of a channel of the collective engine, by what is wrong with its tree. */
+const char *text_ce_state(uint32_t status, uint32_t children)
+{
+	if (!children)
+		return "new";
+	return status == KGNI_ST_OK ? "whole" : "broken";
 }
 
 const char *text_device_type(uint32_t type)

@@ -43,6 +43,13 @@ static const struct {
 	{ KGNI_CMD_DEV_DEL, "device-deleted", "dev" },
 	{ KGNI_CMD_JOB_NEW, "job-began", "job" },
 	{ KGNI_CMD_JOB_DEL, "job-ended", "job" },
+	{ KGNI_CMD_DEV_QUIESCE, "device-quiesced", "dev" },
+	{ KGNI_CMD_DEV_RESUME, "device-resumed", "dev" },
+	{ KGNI_CMD_BI_NEW, "injection-set", "bi" },
+	{ KGNI_CMD_JOB_SET, "job-configured", "job" },
+	{ KGNI_CMD_JOB_UNSET, "job-forgotten", "job" },
+	{ KGNI_CMD_JOB_SUSPEND, "job-suspended", "job" },
+	{ KGNI_CMD_JOB_RESUME, "job-resumed", "job" },
 	{ KGNI_CMD_NIC_NEW, "attached", "proc" },
 	{ KGNI_CMD_NIC_DEL, "detached", "proc" },
 };

@@ -141,6 +141,13 @@ static const struct nla_policy policy[KGNI_A_MAX + 1] = {
 	[KGNI_A_OPEN_NS] = { .type = NLA_U64 },
 	[KGNI_A_CLOSED_NS] = { .type = NLA_U64 },
 	[KGNI_A_LATE_NS] = { .type = NLA_U64 },
+	[KGNI_A_CES] = { .type = NLA_U32 },
+	[KGNI_A_CE] = { .type = NLA_U32 },
+	[KGNI_A_CHILDREN] = { .type = NLA_U32 },
+	[KGNI_A_SEEN] = { .type = NLA_U32 },
+	[KGNI_A_PARENT] = { .type = NLA_U32 },
+	[KGNI_A_STATUS] = { .type = NLA_U32 },
+	[KGNI_A_REDUCTIONS] = { .type = NLA_U32 },
 };
 
 static int on_message(struct nl_msg *msg, void *arg)

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* gnictl: balanced injection, configured jobs and translation tables, to be changed. */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 #include <gni/kgni.h>
 #include <gni_pub.h>
 #include "gnictl.h"
@@ -77,7 +81,9 @@ int cmd_bi(struct args *a)
 
 /* --- jobs ---------------------------------------------------------------------- */
 
-static const char * const resources[] = { "mdd", "cq", "fma", "rdma", "iommu", "sfma" };
+static const char * const resources[] = {
+	"mdd", "cq", "fma", "rdma", "iommu", "sfma", "ce", "dla", "mrt", "gart",
+};
 
 static const char *resource(const char *word)
 {
@@ -144,7 +150,7 @@ static int job_add(struct args *a)
 	return ask_and_print(&req, "job", "job add");
 }
 
-/* What was configured of the job that is to be forgotten. */
+/* What was configured of the job that a command is about. */
 static void read_job(void *arg, uint8_t cmd, struct nlattr **attrs)
 {
 	struct request *req = arg;
@@ -154,25 +160,113 @@ static void read_job(void *arg, uint8_t cmd, struct nlattr **attrs)
 	add_u32(req, KGNI_A_COOKIE, get_u32(attrs, KGNI_A_COOKIE));
 }
 
-static int job_del(struct args *a)
+/* "DEVICE ptag N". */
+static bool parse_job(struct args *a, struct request *req, const char *what)
 {
-	struct request req = { .cmd = KGNI_CMD_JOB_UNSET, .dev = ANY_DEVICE }, get;
+	if (!parse_named(a, req, what))
+		return false;
+	if (next_is(a, "ptag"))
+		return parse_value(a, "ptag", 254, &req->ptag);
+	bad_usage("'gnictl %s' needs ptag and a number", what);
+	return false;
+}
+
+/* Ask for a job by its tag, and tell of it by @fn. Return: exit status. */
+static int find_job(const struct request *req, message_fn fn, void *arg, const char *what)
+{
+	struct request get = *req;
 	struct answer answer;
 
-	if (!parse_named(a, &req, "job del"))
-		return EX_USAGE;
-	if (!next_is(a, "ptag"))
-		return bad_usage("'gnictl job del' needs ptag and a number");
-	if (!parse_value(a, "ptag", 254, &req.ptag) || !no_more(a, "job del"))
-		return EX_USAGE;
 	if (!driver_open())
 		return EX_REFUSED;
-	get = req;
 	get.cmd = KGNI_CMD_JOB_GET;
-	ask(&get, read_job, &req, &answer);
+	ask(&get, fn, arg, &answer);
 	driver_close();
-	return answer.error ? refused(&req, &answer, "job del") :
-			      ask_and_print(&req, NULL, "job del");
+	return answer.error ? refused(req, &answer, what) : EX_OK;
+}
+
+static int job_del(struct args *a)
+{
+	struct request req = { .cmd = KGNI_CMD_JOB_UNSET, .dev = ANY_DEVICE };
+	int rc;
+
+	if (!parse_job(a, &req, "job del") || !no_more(a, "job del"))
+		return EX_USAGE;
+	rc = find_job(&req, read_job, &req, "job del");
+	return rc ? rc : ask_and_print(&req, NULL, "job del");
+}
+
+/* The name of a job that is to stand still, or to go on. */
+static void read_name(void *arg, uint8_t cmd, struct nlattr **attrs)
+{
+	struct kgni_ioc_suspend *s = arg;
+
+	(void)cmd;
+	s->job_id = get_u64(attrs, KGNI_A_JOB_ID);
+	s->ptag = get_u32(attrs, KGNI_A_PTAG);
+	s->cookie = get_u32(attrs, KGNI_A_COOKIE);
+}
+
+/* What a code of the driver means for a job that is to stand still, or to go on. */
+static const char *why_not(long rc, bool resume)
+{
+	switch (rc) {
+	case GNI_RC_PERMISSION_ERROR: return "this needs CAP_SYS_ADMIN; become root and try again";
+	case GNI_RC_INVALID_PARAM: return "it does not run";
+	case GNI_RC_INVALID_STATE:
+		return resume ? "it is not suspended" : "it is suspended already";
+	case GNI_RC_ERROR_RESOURCE: return "clients in the kernel are in it, which cannot be";
+	case GNI_RC_NOT_DONE: return "its device stands still, or it was resumed meanwhile";
+	case GNI_RC_TIMEOUT: return "what it has on its way did not end in time; it goes on";
+	}
+	return rc < 0 ? strerror(errno) : "refused";
+}
+
+/*
+ * Not by netlink: commands of all families would wait while this waits for what the
+ * job has on its way.
+ */
+static int turn_job(uint32_t dev, struct kgni_ioc_suspend *s, const char *what)
+{
+	char path[sizeof(KGNI_DEVICE_PATH) + 16];
+	int fd;
+	long rc;
+
+	snprintf(path, sizeof(path), KGNI_DEVICE_PATH, dev);
+	fd = open(path, O_RDWR | O_CLOEXEC);
+	if (fd < 0) {
+		complain("%s: %s: %s", what, path, strerror(errno));
+		return EX_REFUSED;
+	}
+	rc = ioctl(fd, KGNI_IOC_JOB_SUSPEND, s);
+	if (rc != GNI_RC_SUCCESS)
+		complain("%s: kgni%u, ptag %u: %s", what, dev, s->ptag,
+			 why_not(rc, s->flags & KGNI_SUSPEND_RESUME));
+	close(fd);
+	return rc == GNI_RC_SUCCESS ? EX_OK : EX_REFUSED;
+}
+
+/* How long to wait for what a job has on its way, unless that is said. */
+#define SUSPEND_MS	10000
+
+/* "job suspend DEVICE ptag N [timeout MS]", "job resume DEVICE ptag N" */
+static int job_turn(struct args *a, uint32_t flags, const char *what)
+{
+	struct request req = { .dev = ANY_DEVICE };
+	struct kgni_ioc_suspend s = { 0 };
+	uint32_t ms = SUSPEND_MS;
+	int rc;
+
+	if (!parse_job(a, &req, what))
+		return EX_USAGE;
+	if (!flags && next_is(a, "timeout") && !parse_value(a, "timeout", UINT32_MAX, &ms))
+		return EX_USAGE;
+	if (!no_more(a, what))
+		return EX_USAGE;
+	rc = find_job(&req, read_name, &s, what);
+	s.timeout_ms = ms;
+	s.flags = flags;
+	return rc ? rc : turn_job(req.dev, &s, what);
 }
 
 int cmd_job(struct args *a)
@@ -181,6 +275,11 @@ int cmd_job(struct args *a)
 		return job_add(a);
 	if (next_is(a, "delete") || next_is(a, "remove"))
 		return job_del(a);
+	/* "s" is "show", as ever. */
+	if (*a->v && !is_prefix(*a->v, "show") && next_is(a, "suspend"))
+		return job_turn(a, 0, "job suspend");
+	if (next_is(a, "resume"))
+		return job_turn(a, KGNI_SUSPEND_RESUME, "job resume");
 	return cmd_show("job", a);
 }
 

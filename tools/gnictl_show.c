@@ -135,6 +135,7 @@ static void job_row(struct out *o, struct nlattr **a)
 	out_number(o, "attachments", "ATTACHED", get_u32(a, KGNI_A_NICS));
 	out_flag(o, "running", has(a, KGNI_A_UID));
 	out_flag(o, "automatic", has(a, KGNI_A_AUTO));
+	out_flag(o, "suspended", has(a, KGNI_A_SUSPENDED));
 	if (has(a, KGNI_A_JOB_ID))
 		put_hex(o, "job_id", NULL, get_u64(a, KGNI_A_JOB_ID));
 	if (has(a, KGNI_A_NTT_SIZE)) {
@@ -168,6 +169,7 @@ static void proc_row(struct out *o, struct nlattr **a)
 	out_number(o, "sessions", "SESSIONS", get_u32(a, KGNI_A_DGRAMS));
 	out_number(o, "rdma_running", "RDMA", get_u32(a, KGNI_A_POSTS));
 	put_hex(o, "cookie", NULL, get_u32(a, KGNI_A_COOKIE));
+	out_number(o, "channels", NULL, get_u32(a, KGNI_A_CES));
 	put_modes(o, a, cdm_modes);
 	put_stats(o, a);
 }
@@ -207,6 +209,24 @@ static void cq_row(struct out *o, struct nlattr **a)
 	out_text(o, "modes", "MODES", buf);
 	out_number(o, "attachment", NULL, get_u32(a, KGNI_A_NIC));
 	out_number(o, "mappings", NULL, get_u32(a, KGNI_A_MAPS));
+}
+
+static void ce_row(struct out *o, struct nlattr **a)
+{
+	uint32_t status = get_u32(a, KGNI_A_STATUS), children = get_u32(a, KGNI_A_CHILDREN);
+
+	put_owner(o, a);
+	out_number(o, "channel", "CE", get_u32(a, KGNI_A_CE));
+	out_text(o, "state", "STATE", text_ce_state(status, children));
+	out_number(o, "children", "CHILDREN", children);
+	out_number(o, "seen", "SEEN", get_u32(a, KGNI_A_SEEN));
+	put_optional(o, a, "parent_pe", "PARENT-PE", KGNI_A_REMOTE_PE);
+	put_optional(o, a, "parent", "PARENT-CE", KGNI_A_PARENT);
+	out_number(o, "reductions", "REDUCTIONS", get_u32(a, KGNI_A_REDUCTIONS));
+	put_optional(o, a, "cq", "CQ", KGNI_A_CQ);
+	out_number(o, "status", NULL, status);
+	put_modes(o, a, ce_modes);
+	out_number(o, "attachment", NULL, get_u32(a, KGNI_A_NIC));
 }
 
 static void session_row(struct out *o, struct nlattr **a)
@@ -279,6 +299,7 @@ const struct kind kinds[] = {
 	{ "proc", KGNI_CMD_NIC_GET, proc_row, true, true, false },
 	{ "mem", KGNI_CMD_MEM_GET, mem_row, true, true, false },
 	{ "cq", KGNI_CMD_CQ_GET, cq_row, true, true, false },
+	{ "ce", KGNI_CMD_CE_GET, ce_row, true, true, false },
 	{ "session", KGNI_CMD_DGRAM_GET, session_row, true, true, false },
 	{ NULL, 0, NULL, false, false, false }
 };

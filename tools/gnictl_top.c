@@ -16,6 +16,8 @@ struct sample {
 	uint32_t pid;
 	uint32_t ptag;
 	char comm[32];
+	uint32_t bw;			/* percent that a device may inject */
+	uint64_t held;			/* for how long it did not, though asked to; ns */
 	uint64_t stats[KGNI_STAT_COUNT];
 };
 
@@ -107,6 +109,31 @@ static const struct sample *find(const struct samples *s, const struct sample *l
 	return NULL;
 }
 
+/* Balanced injection of devices, which are in a list of their own. */
+static void take_bi(void *arg, uint8_t cmd, struct nlattr **attrs)
+{
+	struct samples *s = arg;
+	size_t i;
+
+	(void)cmd;
+	for (i = 0; i < s->count; i++) {
+		if (s->v[i].dev != get_u32(attrs, KGNI_A_DEV))
+			continue;
+		s->v[i].bw = get_u32(attrs, KGNI_A_BW);
+		/* When nobody asks nothing is held. */
+		s->v[i].held = get_u64(attrs, KGNI_A_CLOSED_NS) - get_u64(attrs, KGNI_A_LATE_NS);
+	}
+}
+
+static int take_bis(const struct request *filter, struct samples *s)
+{
+	struct request req = { .cmd = KGNI_CMD_BI_GET, .dump = true, .dev = filter->dev };
+	struct answer answer;
+
+	ask(&req, take_bi, s, &answer);
+	return answer.error ? refused(&req, &answer, "top") : EX_OK;
+}
+
 static uint64_t total(const struct sample *v, const unsigned int *stats, size_t n)
 {
 	uint64_t sum = 0;
@@ -173,6 +200,22 @@ static void put_sample(struct out *o, const struct table *t, const struct sample
 	out_text(o, "command", "COMMAND", v->comm);
 }
 
+/* What a device may inject, and how much of the time it was held to that. */
+static void put_bi(struct out *o, const struct sample *now, const struct sample *before,
+		   uint64_t ns)
+{
+	uint64_t held = before && now->held > before->held ? now->held - before->held : 0;
+	uint64_t percent = ns ? (held * 100 + ns / 2) / ns : 0;
+	char buf[TEXT_MAX];
+
+	snprintf(buf, sizeof(buf), "%u %%", now->bw);
+	out_shown(o, "bw", "BW", now->bw, buf);
+	/* A wait that ends now may have begun before. */
+	percent = percent < 100 ? percent : 100;
+	snprintf(buf, sizeof(buf), "%u %%", (unsigned int)percent);
+	out_shown(o, "held_percent", "HELD", percent, buf);
+}
+
 static void put_samples(struct out *o, const struct table *t, const struct samples *now,
 			const struct samples *before)
 {
@@ -184,6 +227,8 @@ static void put_samples(struct out *o, const struct table *t, const struct sampl
 		put_sample(o, t, &now->v[i]);
 		/* What began meanwhile did all of it in this time. */
 		put_rates(o, &now->v[i], old, now->time - before->time);
+		if (!t->id)
+			put_bi(o, &now->v[i], old, now->time - before->time);
 	}
 }
 
@@ -210,6 +255,8 @@ static int sample_all(struct top *top, unsigned int turn)
 
 	for (i = 0; i < ARRAY_SIZE(tables); i++) {
 		rc = take(&tables[i], &top->filter, &top->s[i][turn & 1]);
+		if (!rc && !tables[i].id)
+			rc = take_bis(&top->filter, &top->s[i][turn & 1]);
 		if (rc)
 			return rc;
 	}

@@ -225,6 +225,10 @@ static void test_names(void **state)
 	assert_string_equal(text_dgram_state(0), "pending");
 	assert_string_equal(text_dgram_state(5), "remote-data");
 	assert_string_equal(text_dgram_state(6), "unknown");
+	assert_string_equal(text_ce_state(KGNI_ST_NO_CE, 0), "new");
+	assert_string_equal(text_ce_state(KGNI_ST_OK, 2), "whole");
+	assert_string_equal(text_ce_state(KGNI_ST_CE_MEMBER, 2), "broken");
+	assert_string_equal(text_device_type(0), "gemini");
 	assert_string_equal(text_device_type(1), "aries");
 	assert_string_equal(text_device_type(99), "unknown");
 	assert_string_equal(text_device_state(KGNI_DEV_UP), "up");

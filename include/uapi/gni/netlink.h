@@ -6,7 +6,7 @@
  * Everybody sees devices, and the jobs and attachments of the user who opened
  * the socket; with CAP_SYS_ADMIN, those of all users. Commands that change
  * something need CAP_SYS_ADMIN. The family is there in the initial network
- * namespace only. Documentation/gnictl.rst tells all of it in prose.
+ * namespace only. gnictl(8) tells all of it in prose.
  */
 #ifndef _UAPI_GNI_NETLINK_H
 #define _UAPI_GNI_NETLINK_H
@@ -47,21 +47,26 @@
  * @KGNI_CMD_NTT_GET: dump of translation tables, of DEV if it is given; needs
  *	CAP_SYS_ADMIN; answered by NTT_NEW
  * @KGNI_CMD_NTT_NEW: an entry that is set
- * @KGNI_CMD_DEV_QUIESCE: have DEV stand still
- * @KGNI_CMD_DEV_RESUME: have it go on
+ * @KGNI_CMD_DEV_QUIESCE: have DEV stand still. Also a notification
+ * @KGNI_CMD_DEV_RESUME: have it go on. Also a notification
  * @KGNI_CMD_BI_GET: dump of how much devices may inject, of DEV if it is given;
  *	answered by BI_NEW
- * @KGNI_CMD_BI_NEW: how much a device may inject
+ * @KGNI_CMD_BI_NEW: how much a device may inject. Also a notification
  * @KGNI_CMD_BI_SET: change that for DEV: FLAGS, and BW, AOT_BW as these say
  * @KGNI_CMD_JOB_SET: configure a job on DEV, or change it: JOB_ID, COOKIE, PTAG if
  *	one is wanted, RES with the totals that are to be its limits, NTT_BASE and
- *	NTT_SIZE, NTT_CLEAR; answered by JOB_NEW
+ *	NTT_SIZE, NTT_CLEAR; answered by JOB_NEW. Also a notification
  * @KGNI_CMD_JOB_UNSET: forget what was configured of the job on DEV with JOB_ID,
- *	PTAG and COOKIE, which does not run
+ *	PTAG and COOKIE, which does not run. Also a notification, and when it ended
  * @KGNI_CMD_NTT_SET: set ENTRIES of GRANULARITY in DEV's translation table, from
  *	INDEX on if it is given; answered by NTT_NEW, the first
  * @KGNI_CMD_NTT_UNSET: clear COUNT entries from INDEX on, or without both all that
  *	no job has
+ * @KGNI_CMD_JOB_SUSPEND: notification: a job is to stand still
+ * @KGNI_CMD_JOB_RESUME: notification: it goes on
+ * @KGNI_CMD_CE_GET: dump of channels of the collective engine, as NIC_GET; answered by
+ *	CE_NEW
+ * @KGNI_CMD_CE_NEW: a channel
  */
 enum kgni_cmd {
 	KGNI_CMD_UNSPEC,
@@ -93,6 +98,10 @@ enum kgni_cmd {
 	KGNI_CMD_JOB_UNSET,
 	KGNI_CMD_NTT_SET,
 	KGNI_CMD_NTT_UNSET,
+	KGNI_CMD_JOB_SUSPEND,
+	KGNI_CMD_JOB_RESUME,
+	KGNI_CMD_CE_GET,
+	KGNI_CMD_CE_NEW,
 	__KGNI_CMD_END
 };
 
@@ -164,6 +173,14 @@ enum kgni_cmd {
  * @KGNI_A_OPEN_NS: u64: for how long it moved things while there was a limit
  * @KGNI_A_CLOSED_NS: u64: for how long it did not
  * @KGNI_A_LATE_NS: u64: how much of that was too much
+ * @KGNI_A_SUSPENDED: flag: the job stands still
+ * @KGNI_A_CES: u32: how many channels of the collective engine there are
+ * @KGNI_A_CE: u32: number of a channel in its job
+ * @KGNI_A_CHILDREN: u32: how many children it has, 0 before it is configured
+ * @KGNI_A_SEEN: u32: how many of them have given a part
+ * @KGNI_A_PARENT: u32: number of the channel above, at REMOTE_PE; not at the root
+ * @KGNI_A_STATUS: u32: KGNI_ST_OK, or what is wrong with its tree
+ * @KGNI_A_REDUCTIONS: u32: reductions that are under way
  */
 enum kgni_attr {
 	KGNI_A_UNSPEC,
@@ -228,6 +245,14 @@ enum kgni_attr {
 	KGNI_A_OPEN_NS,
 	KGNI_A_CLOSED_NS,
 	KGNI_A_LATE_NS,
+	KGNI_A_SUSPENDED,
+	KGNI_A_CES,
+	KGNI_A_CE,
+	KGNI_A_CHILDREN,
+	KGNI_A_SEEN,
+	KGNI_A_PARENT,
+	KGNI_A_STATUS,
+	KGNI_A_REDUCTIONS,
 	__KGNI_A_END
 };
 

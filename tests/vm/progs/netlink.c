@@ -163,7 +163,7 @@ static uint16_t resolve(int fd, const char *group, uint32_t *id)
 /* The first two tell of devices. */
 static const uint8_t dumps[] = {
 	KGNI_CMD_DEV_GET, KGNI_CMD_BI_GET, KGNI_CMD_JOB_GET, KGNI_CMD_NIC_GET,
-	KGNI_CMD_MEM_GET, KGNI_CMD_CQ_GET, KGNI_CMD_DGRAM_GET,
+	KGNI_CMD_MEM_GET, KGNI_CMD_CQ_GET, KGNI_CMD_DGRAM_GET, KGNI_CMD_CE_GET,
 };
 
 static void test_dumps(void)
@@ -234,6 +234,14 @@ static void test_refused(void)
 		{ NLM_F_ACK, KGNI_CMD_NTT_SET, KGNI_A_GRANULARITY, 256, ERANGE },
 		{ NLM_F_ACK, KGNI_CMD_NTT_SET, KGNI_A_INDEX, 8192, ERANGE },
 		{ NLM_F_ACK, KGNI_CMD_NTT_UNSET, KGNI_A_COUNT, 0, ERANGE },
+		{ NLM_F_ACK, KGNI_CMD_JOB_SUSPEND, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_JOB_RESUME, KGNI_A_PTAG, 3, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_CE_GET, 0, 0, EOPNOTSUPP },
+		{ NLM_F_ACK, KGNI_CMD_CE_NEW, 0, 0, EOPNOTSUPP },
+		{ NLM_F_DUMP, KGNI_CMD_CE_GET, KGNI_A_DEV, 64, ERANGE },
+		{ NLM_F_DUMP, KGNI_CMD_CE_GET, KGNI_A_PTAG, 255, ERANGE },
+		{ NLM_F_DUMP, KGNI_CMD_CE_GET, KGNI_A_CE, 0, EINVAL },
+		{ NLM_F_DUMP, KGNI_CMD_JOB_GET, KGNI_A_SUSPENDED, 0, EINVAL },
 	};
 	int fd = nl_socket();
 	uint16_t family = resolve(fd, NULL, NULL);
@@ -303,6 +311,9 @@ static void test_limits(void)
 	} rows[] = {
 		{ "mdd", 5, 0, false }, { "mdd", -1, ERANGE, true },
 		{ "mdd", 0x80000000, ERANGE, true }, { "mdd", 1 << 30, ENOSPC, false },
+		{ "dla", 5, 0, false }, { "dla", 65537, ENOSPC, false }, { "ce", 4, 0, false },
+		{ "ce", 1025, ENOSPC, false }, { "mrt", 5, EINVAL, false },
+		{ "gart", 5, EINVAL, false },
 		{ "nonsense", 5, EINVAL, false }, { "", 5, EINVAL, false },
 		{ "a name of more than fifteen", 5, EINVAL, true },
 	};
@@ -410,7 +421,7 @@ static void random_message(struct message *m, uint16_t family, uint32_t *state)
 	static const uint16_t known[] = {
 		KGNI_A_DEV, KGNI_A_FORCE, KGNI_A_PTAG, KGNI_A_PID, KGNI_A_DEV, KGNI_A_COOKIE,
 		KGNI_A_JOB_ID, KGNI_A_FLAGS, KGNI_A_BW, KGNI_A_ENTRIES, KGNI_A_GRANULARITY,
-		KGNI_A_RES,
+		KGNI_A_RES, KGNI_A_CE, KGNI_A_SUSPENDED,
 	};
 	unsigned int n = rnd(state) % 4, i;
 	unsigned char junk[64];

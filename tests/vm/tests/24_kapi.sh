@@ -97,6 +97,8 @@ fi
 for device in 0 1; do
 	succeeds "kgni_serve_test.ko loads" insmod "$dir/kgni_serve_test.ko"
 	run_prog kclient $device
+	is "$(gnictl -j cq | jq -c 'length > 0 and all(.pid == null)')" true \
+		"gnictl lists queues of kernel clients"
 	run_prog asuser 1000 kclient user
 	succeeds "kgni_serve_test.ko unloads" rmmod kgni_serve_test
 done

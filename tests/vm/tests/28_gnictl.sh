@@ -38,6 +38,8 @@ field()
 }
 
 kinds="dev bi job proc mem cq session"
+# Few have those.
+more_kinds="ce"
 
 says "the module kgni is not loaded" "without the module it says so" gnictl dev
 load_kgni nics=2
@@ -46,7 +48,7 @@ is "$(gnictl dev)" "DEVICE  PE  TYPE   STATE  JOBS  ATTACHED
 kgni0    1  aries  up        0         0
 kgni1    2  aries  up        0         0" "the table of devices"
 is "$(field 'map(.device) | join(" ")' dev)" "kgni0 kgni1" "and the same as JSON"
-for kind in $kinds stat "stat job" "stat proc"; do
+for kind in $kinds $more_kinds stat "stat job" "stat proc"; do
 	# shellcheck disable=SC2086
 	is "$(gnictl -j $kind | jq type) $(gnictl -jp $kind | jq type)" '"array" "array"' \
 		"$kind: valid JSON, where there are no jobs"
@@ -67,6 +69,9 @@ for args in "dev kgni64" "dev kgni0 kgni1" "dev del" "dev del nonsense" "dev add
 	"job add" "job add kgni0 id" "job add kgni0 id x" "job add kgni0 mdd -1" \
 	"job add kgni0 ntt 1" "job add kgni0 x" "job del kgni0" "job del kgni0 ptag 0x" \
 	"ntt add kgni0" "ntt add kgni0 x" "ntt add kgni0 1,2" "ntt add kgni0 1,2,3,4" \
+	"job add kgni0 nonsense 1" "job suspend" "job suspend kgni0" "job suspend kgni0 ptag" \
+	"job suspend kgni0 ptag 3 x" "job suspend kgni0 ptag 3 timeout" "job resume" \
+	"job resume kgni0 ptag 3 timeout 1" "ce x" \
 	"ntt add kgni0 size 256 1" "ntt del kgni0" "ntt del kgni0 8192" "ntt del kgni0 1 2 3"; do
 	# shellcheck disable=SC2086
 	is "$(status gnictl $args)" 2 "gnictl $args: usage"
@@ -115,7 +120,7 @@ user()
 }
 PATH=$PATH:/t/bin
 is "$(user gnictl dev | md5sum)" "$(gnictl dev | md5sum)" "a user sees devices"
-for kind in job proc mem cq session; do
+for kind in job proc mem cq ce session; do
 	is "$(user gnictl -j "$kind")" "[]" "$kind: but not what is another's"
 done
 says "needs CAP_SYS_ADMIN; become root" "a user makes no device" user gnictl dev add
@@ -127,6 +132,22 @@ kill $server
 wait $server
 is "$(field length job)" 0 "a job ends with its process"
 is "$(field '.[0].rdma_put_bytes' stat kgni0)" 300000 "what it did is still counted"
+
+# Channels of the collective engine.
+is "$(withce gnictl -j ce kgni0 | jq -r '.[] | [.channel, .state, .children, .seen, .parent_pe,
+	.parent, .reductions, .cq, .modes] | map(. // "-") | join(" ")')" "0 whole 2 0 - - 0 - 1
+1 whole 1 0 1 0 0 - 0
+2 new 0 0 - - 0 - 0" "a tree of two channels, and one without a place"
+is "$(withce gnictl ce | sed -n 's/^kgni0 .* withce  *//p')" \
+	"0  whole         2     0          -          -           0   -
+1  whole         1     0          1          0           0   -
+2  new           0     0          -          -           0   -" "as a table"
+is "$(withce sh -c 'gnictl -d ce; gnictl -d proc' | grep -c -e round-up -e 'channels: 3$')" 2 \
+	"and in details"
+is "$(withce gnictl -j proc | jq .[0].channels) $(withce gnictl -j ce kgni1) $(gnictl -j ce)" \
+	"3 [] []" "and nowhere else"
+is "$(withce asuser 1000 gnictl -j ce) $(user withce gnictl -j ce | jq length)" "[] 3" \
+	"a user sees his own"
 
 # Translation tables.
 is "$(gnictl -j ntt)" "[]" "no translation"
@@ -214,12 +235,51 @@ EOF
 says "no such job is configured" "one that runs and was not configured" \
 	manyjobs 1 1 - sh /tmp/runs
 
+# Limits of what else there is.
+is "$(field '.[0].resources | "\(.ce_total) \(.dla_total) \(.iommu_total)"' \
+	job add kgni0 id 7 cookie 7 ptag 91 ce 2 dla 100 iommu 1000)" "2 100 1000" \
+	"limits of channels, chains and memory"
+says "no such resource" "but not of what other devices have" \
+	gnictl job add kgni0 id 7 cookie 7 ptag 91 mrt 1
+succeeds "it is forgotten, too" gnictl job del kgni0 ptag 91
+
+# Jobs that stand still.
+cat >/tmp/still <<'EOF'
+ptag=$(gnictl -j job | jq .[0].ptag)
+suspended() { gnictl -j job | jq -c 'map(.suspended)'; }
+suspended
+asuser 1000 gnictl job suspend kgni0 ptag "$ptag" 2>&1
+gnictl job resume kgni0 ptag "$ptag" 2>&1
+gnictl job suspend kgni0 ptag "$ptag" && suspended
+gnictl job suspend kgni0 ptag "$ptag" timeout 0 2>&1
+gnictl job resume kgni0 ptag "$ptag" && suspended
+gnictl dev quiesce kgni0
+gnictl job suspend kgni0 ptag "$ptag" timeout 100 2>&1
+gnictl dev resume kgni0
+EOF
+is "$(manyjobs 1 1 - bash /tmp/still | sed 's/ptag [0-9]*:/ptag N:/')" "[false]
+gnictl: job suspend: kgni0: the job is another user's; become root and try again
+gnictl: job resume: kgni0, ptag N: it is not suspended
+[true]
+gnictl: job suspend: kgni0, ptag N: it is suspended already
+[false]
+gnictl: job suspend: kgni0, ptag N: its device stands still, or it was resumed meanwhile" \
+	"a job stands still, and goes on"
+cat >/tmp/mine <<'EOF'
+gnictl job suspend kgni0 ptag "$(gnictl -j job | jq .[0].ptag)"
+EOF
+says "needs CAP_SYS_ADMIN; become root" "not by its own user" user manyjobs 1 1 - bash /tmp/mine
+says "there is no such job" "nor where there is none" gnictl job suspend kgni0 ptag 3
+succeeds "a job is configured" gnictl job add kgni0 id 5 cookie 5 ptag 95
+says "it does not run" "one that does not run" gnictl job suspend kgni0 ptag 95
+succeeds "and forgotten" gnictl job del kgni0 ptag 95
+
 # All of it in one file.
 succeeds "a dump" gnictl dump /tmp/dumped
 is "$(stat -c %a /tmp/dumped)" 600 "that only its owner reads"
 is "$(jq -r '[.gnictl, (.dev | length), .files["/sys/module/kgni/parameters/nics"]] | join(" ")' \
 	/tmp/dumped)" "$(gnictl -V | cut -d ' ' -f 2) 2 2" "with what belongs there"
-is "$(jq -r '(.log | length) > 0 and (keys | length) == 14' /tmp/dumped)" true "and the log"
+is "$(jq -r '(.log | length) > 0 and (keys | length) == 15' /tmp/dumped)" true "and the log"
 is "$(user gnictl dump | jq -r '.uid')" 1000 "a user's dump"
 fails "a dump to where there is no room" sh -c 'gnictl dump >/dev/full'
 is "$(status gnictl dump /dev/full) $(status gnictl dump /nowhere/file)" "1 1" \
@@ -259,6 +319,38 @@ is $? 0 "users are told of devices"
 is "$(jq -r '"\(.event) \(.device)"' /tmp/events)" "device-added kgni9" "and of nothing else"
 gnictl dev del kgni9
 says "needs CAP_SYS_ADMIN; become root" "and cannot ask for more" user gnictl monitor all
+# The error events of both turns are counted, too.
+listening gnictl -j monitor all count 16
+gnictl dev quiesce kgni1
+gnictl dev resume kgni1
+gnictl bi set kgni1 bw 40
+gnictl bi set kgni1 default
+gnictl job add kgni1 id 9 cookie 9 ptag 99 mdd 17 >/dev/null
+gnictl job del kgni1 ptag 99
+cat >/tmp/turns <<'EOF'
+ptag=$(gnictl -j job kgni0 | jq .[0].ptag)
+gnictl job suspend kgni0 ptag "$ptag" && gnictl job resume kgni0 ptag "$ptag"
+EOF
+manyjobs 1 1 - bash /tmp/turns
+gnictl dev add kgni9 >/dev/null
+gnictl dev del kgni9
+wait $monitor
+is "$(jq -r 'select(.event != "error") |
+	"\(.event) \(.device) \(.state // .bw // .resources.mdd_total)"' /tmp/events)" \
+	"device-quiesced kgni1 quiesced
+device-resumed kgni1 up
+injection-set kgni1 40
+injection-set kgni1 100
+job-configured kgni1 17
+job-forgotten kgni1 17
+job-began kgni0 4095
+attached kgni0 null
+job-suspended kgni0 4095
+job-resumed kgni0 4095
+detached kgni0 null
+job-ended kgni0 4095
+device-added kgni9 up
+device-deleted kgni9 gone" "what administrators do is told"
 
 # Errors, real ones and others.
 listening gnictl -j event count 3
@@ -282,8 +374,20 @@ is "$(status gnictl monitor nothing) $(status gnictl monitor count 0)" "2 2" "mo
 is "$(manyjobs 2 1 - gnictl -j top interval 1 count 1 |
 	jq -r 'group_by(.kind) | map("\(.[0].kind) \(length)") | join(" ")')" "dev 2 job 2 proc 2" \
 	"top shows devices, jobs and processes"
-is "$(gnictl top kgni1 interval 1 count 2 | grep -c '^kgni1 .* 0 B/s *0 B/s$')" 2 \
+is "$(gnictl top kgni1 interval 1 count 2 | grep -c '^kgni1 .* 0 B/s *0 B/s *100 % *0 %$')" 2 \
 	"nothing moves where nobody is"
+gnictl bi set kgni0 bw 10
+gni_perf -t 20 -s 64K put bw >/dev/null 2>&1 &
+traffic=$!
+until [ "$(field '.[0].fma_put' stat kgni0)" -gt 0 ]; do
+	kill -0 $traffic || break
+done
+is "$(gnictl -j top interval 2 count 1 | jq -r '.[] | select(.kind == "dev") |
+	"\(.device) \(.bw) \(.held_percent > 0 and .held_percent <= 100)"')" "kgni0 10 true
+kgni1 100 false" "and that a device is held"
+kill $traffic
+wait $traffic
+gnictl bi set kgni0 default
 is "$(status gnictl top interval 0) $(status gnictl top count) $(status gnictl top x)" "2 2 2" \
 	"top: usage"
 
@@ -300,7 +404,10 @@ is "$(completes gnictl m)" "mem monitor" "completion of commands"
 is "$(completes gnictl -j dev k)" "kgni0 kgni1" "of devices"
 is "$(completes gnictl dev quiesce '')" "kgni0 kgni1" "of those that may stand still"
 is "$(completes gnictl bi set kgni0 b)" bw "of settings"
-is "$(completes gnictl job add kgni0 c)" "cookie cq clear" "of what a job may have"
+is "$(completes gnictl job add kgni0 c)" "cookie cq ce clear" "of what a job may have"
+is "$(completes gnictl job s)" "show suspend" "of what is done to jobs"
+is "$(completes gnictl job suspend kgni0 ptag 3 '')" timeout "and how"
+is "$(completes gnictl ce '')" "show ptag pid kgni0 kgni1" "of channels"
 is "$(completes gnictl ntt del kgni0 '')" all "and of entries"
 is "$(completes gnictl dev del kgni0 '')" force "of what comes behind one"
 is "$(completes gnictl proc p)" "ptag pid" "of filters"
