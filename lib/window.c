@@ -110,14 +110,21 @@ static bool window_is(const struct ugni_window *w, u32 pe, const struct kgni_mem
 	return ugni_window_has(w, h) && w->pe == pe;
 }
 
+/* These count for the only thread, too: it may open a window while it has another. */
 static void unpin(struct ugni_window *w)
 {
-	ugni_window_unpin(w, ugni_alone());
+	ugni_add(&w->users, -1U);
 }
 
 static bool pin(struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 {
-	return ugni_window_pin(w, ugni_peer(pe), h, ugni_alone());
+	const bool alone = ugni_alone();
+
+	if (!ugni_window_pin(w, ugni_peer(pe), h, alone))
+		return false;
+	if (alone)
+		ugni_add_as(true, &w->users, 1U);
+	return true;
 }
 
 /* --- slots; the lock is held ------------------------------------------------------- */

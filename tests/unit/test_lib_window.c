@@ -424,6 +424,25 @@ static void test_small(void **unused)
 	scene_end(&c);
 }
 
+/* More bytes than there may be: what the post itself needs is not given up. */
+static void test_large(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+	int i;
+
+	(void)unused;
+	scene(&c);
+	drv.small = 1ULL << 38;
+	d = descriptor(&c, GNI_POST_FMA_GET);
+	memory[0][0] = 42;
+	for (i = 0; i < 4; i++)
+		post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(drv.opens, 2);
+	assert_int_equal(local[0], 42);
+	scene_end(&c);
+}
+
 static void test_checkpoint(void **unused)
 {
 	gni_post_descriptor_t d;
@@ -718,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_left_to_the_driver),
 		cmocka_unit_test(test_few),
 		cmocka_unit_test(test_small),
+		cmocka_unit_test(test_large),
 		cmocka_unit_test(test_checkpoint),
 		cmocka_unit_test(test_messages),
 		cmocka_unit_test(test_message_sizes),
