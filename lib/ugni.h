@@ -845,6 +845,13 @@ static inline void ugni_window_unpin(struct ugni_window *w, bool alone)
 		ugni_add_as(false, &w->users, -1U);
 }
 
+/* One user more, who only then looks at what it is: see slot_try_free(). */
+static inline void ugni_window_count(struct ugni_window *w)
+{
+	ugni_add_as(false, &w->users, 1U);
+	core_mb_exchange();
+}
+
 /*
  * Return: true if it still is what it was found as, and stays so until it is unpinned.
  * While there is but one thread, nobody takes it away.
@@ -853,8 +860,7 @@ static inline bool ugni_window_pin(struct ugni_window *w, u64 whose,
 				   const struct kgni_mem_handle *h, bool alone)
 {
 	if (!alone)
-		ugni_add_as(false, &w->users, 1U);
-	/* Pairs with the barrier of slot_try_free(). */
+		ugni_window_count(w);
 	if (likely(core_load_acquire(&w->whose) == whose && ugni_window_has(w, h)))
 		return true;
 	ugni_window_unpin(w, alone);
@@ -885,8 +891,7 @@ static inline bool ugni_window_live(const struct ugni_window *w)
 static inline bool ugni_window_enter(struct ugni_window *w, u64 gen, bool alone)
 {
 	if (!alone)
-		ugni_add_as(false, &w->users, 1U);
-	/* Pairs with the barrier of slot_try_free(). */
+		ugni_window_count(w);
 	if (likely(core_load_acquire(&w->gen) == gen && !core_load(w->flags)))
 		return true;
 	ugni_window_unpin(w, alone);

@@ -160,7 +160,7 @@ static bool slot_try_free(struct gni_nic *nic, struct ugni_window *w)
 
 	core_store(&w->gen, 0);
 	core_store(&w->whose, UGNI_NOBODY);
-	core_mb();			/* see ugni_window_pin(), ugni_window_enter() */
+	core_mb();			/* see ugni_window_count() */
 	if (core_load(&w->users)) {
 		core_store_release(&w->whose, whose);
 		core_store_release(&w->gen, gen);
