@@ -206,6 +206,9 @@ static inline_always enum outcome amo(struct quick *q)
 		return NOT_SIMPLE;
 	if (kind & AMO_FETCH && (unlikely(d->local_addr & 7) || !reach_local(q)))
 		return NOT_SIMPLE;
+	/* Of one that had ended before the driver says more, or does it. */
+	if (unlikely(!core_load(q->to->live) || (q->local && !core_load(q->local->live))))
+		return NOT_SIMPLE;
 	if (!begin(q))
 		return NOT_SIMPLE;
 	old = amo_word(kind, ugni_window_at(q->to, d->remote_addr), d);

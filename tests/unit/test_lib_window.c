@@ -318,6 +318,29 @@ static void test_ended_meanwhile(void **unused)
 	scene_end(&c);
 }
 
+/* An atomic operation that begins after the end of a window is the driver's. */
+static void test_ended_before_amo(void **unused)
+{
+	gni_post_descriptor_t d;
+	struct scene c;
+	u32 i;
+
+	(void)unused;
+	for (i = 0; i < 2; i++) {
+		scene(&c);
+		warm(&c, GNI_POST_FMA_PUT);
+		warm(&c, GNI_POST_FMA_GET);
+		d = descriptor(&c, GNI_POST_AMO);
+		assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+		assert_int_equal(memory[0][0], 5);
+		state_page.live[i] = 0;		/* the target's, then the local one */
+		assert_true(post_one(&c, &d, GNI_RC_SUCCESS) > 0);
+		assert_int_equal(fake.last.type, GNI_POST_AMO);
+		assert_int_equal(memory[0][0], 5);
+		scene_end(&c);
+	}
+}
+
 static void test_refused(void **unused)
 {
 	gni_post_descriptor_t d;
@@ -733,6 +756,7 @@ int main(void)
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_ended_meanwhile),
+		cmocka_unit_test(test_ended_before_amo),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_left_to_the_driver),
 		cmocka_unit_test(test_few),
