@@ -603,13 +603,19 @@ static inline_always gni_return_t take_own(struct gni_cq *cq, gni_cq_entry_t *en
 	return kgni_cqe_type(e) == KGNI_CQE_POST ? GNI_RC_SUCCESS : own_message(cq, e);
 }
 
+/* Of those that were lost the program hears first, as kgni_ring_pop() has it. */
+static inline_always bool own_is_next(const struct gni_cq *cq)
+{
+	return ugni_cq_has_own(cq) && likely(!core_load(&cq->ring.ring->overrun));
+}
+
 /* @ep: as entry_taken() */
 static gni_return_t pop_locked(struct gni_cq *cq, gni_cq_entry_t *entry, struct gni_ep **ep)
 {
 	u64 e = 0;
 
 	*ep = NULL;
-	if (ugni_cq_has_own(cq))
+	if (own_is_next(cq))
 		return take_own(cq, entry);
 	switch (kgni_ring_pop(&cq->ring, &e)) {
 	case KGNI_RING_ENTRY:
@@ -762,7 +768,7 @@ UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 	if (unlikely(!ugni_is_cq(cq) || !event_data || !ugni_alone() || cq->handler ||
 		     !cq->ring.ring || ugni_away(cq->nic)))
 		return ugni_end(get_event(cq_hndl, event_data));
-	if (ugni_cq_has_own(cq))
+	if (own_is_next(cq))
 		return take_own(cq, event_data);
 	ring = cq->ring;
 	switch (kgni_ring_pop(&ring, &e)) {
@@ -789,8 +795,7 @@ UGNI_PUBLIC gni_return_t GNI_CqTestEvent(gni_cq_handle_t cq_hndl)
 		return ugni_end(ugni_no("queue", cq_hndl));
 	if (!ugni_cq_ready(cq))
 		return ugni_end(nothing_there());
-	return !ugni_cq_has_own(cq) && core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) :
-									    GNI_RC_SUCCESS;
+	return core_load(&cq->ring.ring->overrun) ? ugni_end(overran()) : GNI_RC_SUCCESS;
 }
 
 /* Return: the descriptor's request if @e was handed out, else NULL. */

@@ -341,6 +341,38 @@ static void test_ended_before_amo(void **unused)
 	}
 }
 
+/* More events than there is room for, of posts that need no driver. */
+static void test_overrun(void **unused)
+{
+	gni_ep_handle_t more[2];
+	gni_post_descriptor_t d;
+	gni_cq_entry_t e;
+	struct scene c;
+	int i;
+
+	(void)unused;
+	scene(&c);
+	for (i = 0; i < 2; i++) {
+		ok(GNI_EpCreate(c.s.nic, c.s.cq, &more[i]));
+		ok(GNI_EpBind(more[i], 7, 22));
+	}
+	warm(&c, GNI_POST_FMA_PUT);
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	for (i = 0; i < 32; i++) {
+		ok(GNI_PostFma(more[0], &d));
+		ok(GNI_PostFma(more[1], &d));
+	}
+	ok(GNI_CqTestEvent(c.s.cq));
+	ok(GNI_PostFma(c.s.ep, &d));
+	assert_int_equal(GNI_CqTestEvent(c.s.cq), GNI_RC_ERROR_RESOURCE);
+	assert_int_equal(GNI_CqGetEvent(c.s.cq, &e), GNI_RC_ERROR_RESOURCE);
+	assert_true(GNI_CQ_OVERRUN(e));
+	for (i = 0; i < 64; i++)
+		ok(GNI_CqGetEvent(c.s.cq, &e));
+	assert_int_equal(GNI_CqGetEvent(c.s.cq, &e), GNI_RC_NOT_DONE);
+	scene_end(&c);
+}
+
 static void test_refused(void **unused)
 {
 	gni_post_descriptor_t d;
@@ -757,6 +789,7 @@ int main(void)
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_ended_meanwhile),
 		cmocka_unit_test(test_ended_before_amo),
+		cmocka_unit_test(test_overrun),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_left_to_the_driver),
 		cmocka_unit_test(test_few),
