@@ -1036,6 +1036,20 @@ static void wait_arm(const struct cq_wait *w)
 	}
 }
 
+/* The driver knows of no kept entries: a signal's handler may have made one before arming. */
+static bool wait_kept(const struct cq_wait *w)
+{
+	const struct gni_cq *cq;
+	u32 i;
+
+	for (i = 0; i < w->count; i++) {
+		cq = ugni_cq(w->hndls[i]);
+		if (cq && ugni_cq_has_own(cq) && ugni_cq_ready(cq))
+			return true;
+	}
+	return false;
+}
+
 /* Sleep in the driver. Return: true to look again, false with @rc set. */
 static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, u64 timeout_ms,
 		       gni_return_t *rc)
@@ -1048,6 +1062,8 @@ static bool wait_sleep(const struct cq_wait *w, const struct kgni_cq_ref *refs, 
 	int ret;
 
 	wait_arm(w);
+	if (wait_kept(w))
+		return true;
 	ret = ugni_sys_wait(refs[0].fd, KGNI_IOC_CQ_WAIT, &arg);
 	if (ret == GNI_RC_SUCCESS || ret == GNI_RC_TIMEOUT)
 		return true;

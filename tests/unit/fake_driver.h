@@ -66,6 +66,7 @@ static struct {
 	u32 chain;
 	void (*in_post)(const struct kgni_ioc_post *arg);
 	void (*in_wait)(void);
+	void (*in_owed)(void);
 	void *(*map)(u64 offset, u64 length);	/* of windows, with the next */
 	int (*window)(struct kgni_ioc_window_open *arg);
 	unsigned int window_closes;
@@ -426,6 +427,8 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 	case KGNI_IOC_CQ_NOTIFY:
 		return fake_cq_notify(arg);
 	case KGNI_IOC_CQ_OWED:
+		if (fake.in_owed)
+			fake.in_owed();
 		return fake.owed ? GNI_RC_NOT_DONE : GNI_RC_SUCCESS;
 	case KGNI_IOC_CQ_WAKE:
 		fake.wakes++;
@@ -525,6 +528,7 @@ static inline void fake_side(struct fake_side *s, u32 modes, u32 entries)
 	fake.attach_answer = 0;
 	fake.in_post = NULL;
 	fake.in_wait = NULL;
+	fake.in_owed = NULL;
 	fake.in_link = NULL;
 	ok(GNI_CdmCreate(11, GNI_FIND_ALLOC_PTAG, 99, modes, &s->cdm));
 	ok(GNI_CdmAttach(s->cdm, 0, &pe, &s->nic));

@@ -373,6 +373,52 @@ static void test_overrun(void **unused)
 	scene_end(&c);
 }
 
+static gni_ep_handle_t handlers_ep;
+static gni_post_descriptor_t *handlers_post;
+
+static void handler_posts(void)
+{
+	fake.in_owed = NULL;
+	ok(GNI_PostFma(handlers_ep, handlers_post));
+}
+
+static void not_to_wait(void)
+{
+	fail_msg("it sleeps, and nobody would wake it");
+}
+
+/* As a signal's handler may, one posts after the first of two queues was found empty. */
+static void test_post_before_sleep(void **unused)
+{
+	gni_cq_handle_t other, cqs[2];
+	gni_post_descriptor_t d, rdma;
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 which = 7;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	ok(GNI_CqCreate(c.s.nic, 8, 0, GNI_CQ_BLOCKING, NULL, NULL, &other));
+	rdma = descriptor(&c, GNI_POST_RDMA_PUT);
+	rdma.src_cq_hndl = other;
+	fake.post_silent = true;
+	ok(GNI_PostRdma(c.s.ep, &rdma));
+	/* One that overran is asked about. */
+	other->lost = true;
+	d = descriptor(&c, GNI_POST_FMA_PUT);
+	handlers_ep = c.s.ep;
+	handlers_post = &d;
+	fake.in_owed = handler_posts;
+	fake.in_wait = not_to_wait;
+	cqs[0] = c.s.cq;
+	cqs[1] = other;
+	ok(GNI_CqVectorWaitEvent(cqs, 2, 1000, &e, &which));
+	assert_int_equal(which, 0);
+	assert_null(fake.in_owed);
+	scene_end(&c);
+}
+
 static void test_refused(void **unused)
 {
 	gni_post_descriptor_t d;
@@ -790,6 +836,7 @@ int main(void)
 		cmocka_unit_test(test_ended_meanwhile),
 		cmocka_unit_test(test_ended_before_amo),
 		cmocka_unit_test(test_overrun),
+		cmocka_unit_test(test_post_before_sleep),
 		cmocka_unit_test(test_refused),
 		cmocka_unit_test(test_left_to_the_driver),
 		cmocka_unit_test(test_few),
