@@ -676,7 +676,10 @@ void ugni_nic_recycle(void *obj)
 	nic->windows = NULL;
 }
 
-/* At a checkpoint nothing stays mapped; what comes after it begins anew. */
+/*
+ * At a checkpoint nothing of the driver's stays mapped; what comes after it begins anew. A
+ * thread that posts meanwhile may still look at the pages that all windows need.
+ */
 void ugni_windows_drop(struct gni_nic *nic)
 {
 	struct ugni_windows *ws = core_load_acquire(&nic->windows);
@@ -689,8 +692,8 @@ void ugni_windows_drop(struct gni_nic *nic)
 		if (ws->slot[i].state != SLOT_FREE)
 			slot_try_free(nic, &ws->slot[i]);
 	if (ws->state != &no_state) {
-		ugni_sys_unmap((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
-		ugni_sys_unmap(ws->counted, KGNI_MMAP_PAGE);
+		ugni_sys_vacate((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
+		ugni_sys_vacate(ws->counted, KGNI_MMAP_PAGE);
 		core_store(&ws->state, &no_state);
 		ws->counted = NULL;
 	}
