@@ -189,16 +189,6 @@ struct msgq_out {
 	u8 tag;
 };
 
-/* The queue of the endpoint hears from us, so we wake who waits for it, too. */
-static void tell(struct gni_cq *cq, u64 entry)
-{
-	struct kgni_ioc_cq_wake arg = { .id = cq->id };
-
-	kgni_ring_push(&cq->ring, entry);
-	if (core_load(&cq->ring.ring->armed) || core_load(&cq->ring.ring->notify))
-		ugni_nic_call(cq->nic, KGNI_IOC_CQ_WAKE, &arg);
-}
-
 /* What there is to say of a send that had no credit; now and then the peer is asked. */
 static gni_return_t stalled(struct gni_msgq *q, u32 c)
 {
@@ -252,8 +242,8 @@ static enum kgni_msgq_sent send_told(struct gni_msgq *q, struct gni_ep *ep, u32 
 		return KGNI_MSGQ_AGAIN;
 	what = send_locked(q, c, peer, m);
 	if (what == KGNI_MSGQ_SENT || what == KGNI_MSGQ_FAILED) {
-		tell(ep->cq, kgni_cqe_done(kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_MSGQ),
-					   KGNI_CQE_FMA, q->status));
+		ugni_cq_push(ep->cq, kgni_cqe_done(kgni_cqe_smsg(m->msg_id, tid, KGNI_CQE_MSGQ),
+						   KGNI_CQE_FMA, q->status));
 		ugni_cq_posted(ep->cq, tid, true, GNI_RC_SUCCESS);
 	} else {
 		ugni_cq_posted(ep->cq, tid, true, GNI_RC_NOT_DONE);

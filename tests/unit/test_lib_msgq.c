@@ -163,6 +163,27 @@ static void test_messages(void **state)
 }
 
 /* The driver has no room: nothing was sent, and it goes on as if nothing had been. */
+/* What the library keeps of a queue's entries takes room, too. */
+static void test_kept(void **state)
+{
+	const u64 entry = kgni_cqe_remote(1, GNI_POST_FMA_PUT, KGNI_CQE_POST);
+	gni_cq_entry_t e;
+	u32 i;
+
+	(void)state;
+	pair(4);
+	for (i = 0; i < 64; i++)
+		assert_true(ugni_cq_keep(a.cq, entry));
+	ok(send_number(&a, 1));
+	assert_int_equal(GNI_CqGetEvent(a.cq, &e), GNI_RC_ERROR_RESOURCE);
+	for (i = 0; i < 64; i++)
+		ok(GNI_CqGetEvent(a.cq, &e));
+	assert_int_equal(GNI_CqGetEvent(a.cq, &e), GNI_RC_NOT_DONE);
+	ok(send_number(&a, 2));
+	event(&a, 2, GNI_RC_SUCCESS);
+	pair_end();
+}
+
 static void test_busy(void **state)
 {
 	gni_cq_entry_t e;
@@ -370,6 +391,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_messages),
+		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_threads),
