@@ -482,26 +482,6 @@ static uint64_t moved_in(struct mover *m, enum kind kind, uint64_t ns, uint64_t 
 	return n;
 }
 
-/*
- * Where the machine is shared, who sleeps is given more of it afterwards: the idle
- * time of each CPU is spent, so that this one never does.
- */
-static pid_t spend(int cpu)
-{
-	struct sched_param none = { 0 };
-	pid_t pid = fork();
-	cpu_set_t set;
-
-	if (pid)
-		return pid;
-	CPU_ZERO(&set);
-	CPU_SET(cpu, &set);
-	sched_setaffinity(0, sizeof(set), &set);
-	sched_setscheduler(0, SCHED_IDLE, &none);
-	for (;;)
-		__asm__ volatile("" ::: "memory");
-}
-
 static int by_size(const void *a, const void *b)
 {
 	double x = *(const double *)a, y = *(const double *)b;
@@ -558,20 +538,15 @@ static void test_measure(void)
 {
 	static const enum kind kinds[] = { BATCH, PUT, GET, SMALL_PUT };
 	static const uint16_t percent[] = { 75, 50, 25, 10 };
-	pid_t spenders[2];
 	struct mover m;
 	size_t i, j;
 
 	measure_windows();
 	must(!setenv("UGNI_WINDOWS", "0", 1));
 	mover_open(&m, 0, 0);
-	for (i = 0; i < ARRAY_SIZE(spenders); i++)
-		spenders[i] = spend(i);
 	for (i = 0; i < ARRAY_SIZE(kinds); i++)
 		for (j = 0; j < ARRAY_SIZE(percent); j++)
 			measure_kind(&m, kinds[i], percent[j]);
-	for (i = 0; i < ARRAY_SIZE(spenders); i++)
-		kill(spenders[i], SIGKILL);
 	set(0, 0, 0, DEFAULTS);
 	mover_close(&m);
 }
