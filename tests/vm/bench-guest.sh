@@ -30,6 +30,7 @@ set_up()
 	done
 	mkdir -p /dev/shm
 	mount -t tmpfs tmpfs /dev/shm
+	export UGNI_MSGQ_DIR=/dev/shm
 	ulimit -l unlimited
 	echo "127.0.0.1 localhost" >/etc/hosts
 	ip link set lo up
@@ -104,6 +105,8 @@ latencies()
 	pair "fi_pingpong -p shm -e rdm -I 1000 -S 8" \
 		fi_pingpong -p shm -e rdm -I 1000 -S 8 localhost
 	say smsg_lat 8 us libfabric "$(awk 'END { print $7 }' "$log")"
+	say msgq_lat 8 us kgni "$(perf mean_us msgq lat)"
+	say msgq_lat 8 us smsg "$(perf mean_us smsg lat)"
 	say rdma_put_lat 8 us kgni "$(perf mean_us rdma-put lat)"
 	pair "ib_write_lat -d rxe0 -x 1 -F -s 8 -n 1000" \
 		ib_write_lat -d rxe0 -x 1 -F -s 8 -n 1000 $address
@@ -116,6 +119,21 @@ rates()
 	say smsg_rate 64 1/s kgni "$(perf per_s smsg rate -s 64)"
 	ucx -t am_bw -D short -s 64 -n 200000
 	say smsg_rate 64 1/s ucx "$(ucx_final 8)"
+	say msgq_rate 64 1/s kgni "$(perf per_s msgq rate -s 64)"
+	say msgq_rate 64 1/s smsg "$(perf per_s smsg rate -s 64)"
+}
+
+# Of so many processes, who are more than the CPUs: medians.
+barriers()
+{
+	local members
+
+	for members in 2 64; do
+		say barrier "$members" us kgni \
+			"$(perf p50_us barrier lat -w 10 -p $((members / 2)))"
+		say barrier "$members" us smsg \
+			"$(perf p50_us smsg-barrier lat -w 10 -p $((members / 2)))"
+	done
 }
 
 bandwidths()
@@ -180,6 +198,7 @@ set_up
 for ((round = 1; round <= rounds; round++)); do
 	latencies
 	rates
+	barriers
 	bandwidths
 	flatness
 	registration

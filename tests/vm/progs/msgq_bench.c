@@ -6,6 +6,8 @@
  *
  * Every instance can send to every one of the other node, with as many messages on
  * their way to each as CREDITS; those of the first node then send so many in turn.
+ * Who waits for messages sleeps, and who waits for credits lets others run. Either
+ * kind is measured in turn, ROUNDS times.
  */
 #include <time.h>
 
@@ -14,7 +16,9 @@
 #define INSTS		GNI_MSGQ_NODE_INSTS_MAX
 #define SIZE		64
 #define CREDITS		8
-#define MESSAGES	10000
+#define MESSAGES	20000
+#define ROUNDS		3
+#define NAP_MS		50
 
 struct world {
 	unsigned int insts;
@@ -22,6 +26,7 @@ struct world {
 	_Atomic unsigned int ready, joined, connected;
 	_Atomic bool go, leave;
 	_Atomic uint64_t got;
+	_Atomic uint64_t began, ended;	/* us */
 	gni_msgq_ep_attr_t attr[2];
 	gni_smsg_attr_t mbox[2 * INSTS][INSTS];
 	pid_t pid[2 * INSTS];
@@ -31,6 +36,7 @@ static struct world *w;
 static unsigned int me;
 static struct nic nic;
 static gni_msgq_handle_t q;
+static gni_cq_handle_t rx;	/* short messages: where to sleep */
 static gni_ep_handle_t ep[INSTS];
 
 static uint64_t now_us(void)
@@ -60,6 +66,17 @@ static unsigned int other(unsigned int i)
 	return i * 2 + !(me % 2);
 }
 
+static uint64_t all_messages(void)
+{
+	return (uint64_t)MESSAGES / w->insts * w->insts;
+}
+
+static void count_one(void)
+{
+	if (++w->got == all_messages())
+		w->ended = now_us();
+}
+
 static int count(uint32_t snd_id, uint32_t snd_pe, void *msg, uint8_t msg_tag, void *cb_data)
 {
 	(void)snd_id;
@@ -67,7 +84,7 @@ static int count(uint32_t snd_id, uint32_t snd_pe, void *msg, uint8_t msg_tag, v
 	(void)msg;
 	(void)msg_tag;
 	(void)cb_data;
-	w->got++;
+	count_one();
 	return 1;
 }
 
@@ -79,6 +96,7 @@ static gni_msgq_attr_t attrs(void)
 		.rcv_pool_sz = 16,
 		.num_msgq_eps = 1,
 		.nloc_insts = w->insts,
+		.modes = GNI_MSGQ_MODE_BLOCKING,
 		.rcv_cq_sz = CREDITS * w->insts,
 	};
 }
@@ -112,7 +130,8 @@ static void set_up_short(void)
 
 	must_do(GNI_SmsgBufferSizeNeeded(&at, &at.buff_size));
 	mem = map_private((size_t)at.buff_size * w->insts);
-	mem_open(&nic, mem, (size_t)at.buff_size * w->insts, nic.rx, 0, &mh);
+	rx = cq_open(&nic, 4 * CREDITS * w->insts, GNI_CQ_BLOCKING);
+	mem_open(&nic, mem, (size_t)at.buff_size * w->insts, rx, 0, &mh);
 	at.msg_buffer = mem;
 	at.mem_hndl = mh;
 	for (i = 0; i < w->insts; i++) {
@@ -134,28 +153,29 @@ static void send_one(unsigned int i)
 	do
 		rc = w->shared ? GNI_MsgqSend(q, ep[i], buf, SIZE, NULL, 0, 1, 1) :
 				 GNI_SmsgSend(ep[i], buf, SIZE, NULL, 0, 1);
-	while (rc == GNI_RC_NOT_DONE && !usleep(50));
+	while (rc == GNI_RC_NOT_DONE && !sched_yield());
 	must_do(rc);
 	must_do(next_event(nic.tx, &ev));
+}
+
+static void receive_from(unsigned int i)
+{
+	void *msg;
+
+	while (i < w->insts && GNI_SmsgGetNext(ep[i], &msg) == GNI_RC_SUCCESS) {
+		count_one();
+		must_do(GNI_SmsgRelease(ep[i]));
+	}
 }
 
 static void receive_some(void)
 {
 	gni_cq_entry_t ev;
-	unsigned int i;
-	void *msg;
 
-	if (w->shared) {
-		must_do(GNI_MsgqProgress(q, 0));
-		return;
-	}
-	while (GNI_CqGetEvent(nic.rx, &ev) == GNI_RC_SUCCESS) {
-		i = gni_cq_get_rem_inst_id(ev) / 2;
-		while (i < w->insts && GNI_SmsgGetNext(ep[i], &msg) == GNI_RC_SUCCESS) {
-			w->got++;
-			must_do(GNI_SmsgRelease(ep[i]));
-		}
-	}
+	if (w->shared)
+		must_do(GNI_MsgqProgress(q, NAP_MS));
+	else if (GNI_CqWaitEvent(rx, NAP_MS, &ev) == GNI_RC_SUCCESS)
+		receive_from(gni_cq_get_rem_inst_id(ev) / 2);
 }
 
 static void instance(void *arg)
@@ -174,23 +194,22 @@ static void instance(void *arg)
 	must(wait_for(w->go));
 	for (n = 0; !(me % 2) && n < MESSAGES / w->insts; n++)
 		send_one(n % w->insts);
-	while (!w->leave) {
+	while (!w->leave)
 		if (me % 2)
 			receive_some();
-		usleep(50);
-	}
+		else
+			usleep(1000 * NAP_MS);
 }
 
-static uint64_t all_messages(void)
-{
-	return (uint64_t)MESSAGES / w->insts * w->insts;
-}
+/* What was measured of one kind in each round. */
+struct figures {
+	double rate[ROUNDS];
+	double kb[ROUNDS];
+};
 
-/* @kb: out: what it took to set it up. Return: messages a second. */
-static double run(unsigned int insts, bool shared, long *kb)
+static void run(unsigned int insts, bool shared, struct figures *f, unsigned int round)
 {
 	long before = available_kb();
-	uint64_t began, took;
 	unsigned int i;
 
 	memset(w, 0, sizeof(*w));
@@ -199,34 +218,50 @@ static double run(unsigned int insts, bool shared, long *kb)
 	for (i = 0; i < 2 * insts; i++)
 		w->pid[i] = peer(instance, (void *)(uintptr_t)i);
 	must(wait_for(w->ready == 2 * insts));
-	*kb = before - available_kb();
-	began = now_us();
+	f->kb[round] = before - available_kb();
+	w->began = now_us();
 	w->go = true;
-	while (w->got < all_messages())
-		usleep(500);
-	took = now_us() - began;
+	while (!w->ended)
+		usleep(1000);
 	w->leave = true;
 	for (i = 0; i < 2 * insts; i++)
 		reap(w->pid[i]);
-	return all_messages() * 1e6 / took;
+	f->rate[round] = all_messages() * 1e6 / (w->ended - w->began);
+}
+
+static int compare(const void *a, const void *b)
+{
+	const double *x = a, *y = b;
+
+	return *x < *y ? -1 : *x > *y;
+}
+
+static void print_kind(const char *kind, unsigned int insts, unsigned int bytes, struct figures *f)
+{
+	qsort(f->rate, ROUNDS, sizeof(f->rate[0]), compare);
+	qsort(f->kb, ROUNDS, sizeof(f->kb[0]), compare);
+	printf("%9u  %4s  %9u  %7.0f  %8.0f %8.0f %8.0f\n", insts, kind, bytes, f->kb[ROUNDS / 2],
+	       f->rate[ROUNDS / 2], f->rate[0], f->rate[ROUNDS - 1]);
 }
 
 static void bench(unsigned int insts)
 {
 	gni_smsg_attr_t at = { .msg_type = GNI_SMSG_TYPE_MBOX, .mbox_maxcredit = CREDITS,
 			       .msg_maxsize = SIZE };
-	long kb_shared, kb_short;
-	double shared, small;
+	struct figures single, shared;
+	unsigned int round;
 	gni_msgq_attr_t a;
 	uint32_t size, mbox;
 
-	small = run(insts, false, &kb_short);
-	shared = run(insts, true, &kb_shared);
+	for (round = 0; round < ROUNDS; round++) {
+		run(insts, false, &single, round);
+		run(insts, true, &shared, round);
+	}
 	a = attrs();
 	must_do(GNI_MsgqSize(&a, &size));
 	must_do(GNI_SmsgBufferSizeNeeded(&at, &mbox));
-	printf("%9u  %9u %9u  %8ld %8ld  %8.0f %8.0f\n", insts, mbox * insts,
-	       size / insts, kb_short, kb_shared, small, shared);
+	print_kind("SMSG", insts, mbox * insts, &single);
+	print_kind("MSGQ", insts, size / insts, &shared);
 }
 
 int main(int argc, char **argv)
@@ -237,8 +272,8 @@ int main(int argc, char **argv)
 	shm = map_shared(sizeof(*shm));
 	w = map_shared(sizeof(*w));
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("           bytes an instance     all of it, kB      messages/s\n");
-	printf("instances       SMSG      MSGQ      SMSG     MSGQ      SMSG     MSGQ\n");
+	printf("                      bytes      all,                messages/s\n");
+	printf("instances  kind  an instance       kB    median    least     most\n");
 	for (i = 0; i < (argc > 1 ? (unsigned int)argc - 1 : ARRAY_SIZE(usual)); i++)
 		bench(argc > 1 ? (unsigned int)atoi(argv[i + 1]) : usual[i]);
 	return failures() != 0;
