@@ -2,6 +2,9 @@
 /*
  * Shared message queues. Needs two NICs, which are two nodes. UGNI_MSGQ_DIR or the
  * hugetlbfs that is mounted decides what memory they are of.
+ *
+ *	msgq
+ *	msgq user	as a plain user: RLIMIT_MEMLOCK counts
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -794,6 +797,50 @@ static void test_signal(void)
 	pair_close();
 }
 
+/* --- a plain user ------------------------------------------------------------------ */
+
+static void lock_at_most(size_t bytes)
+{
+	struct rlimit limit;
+
+	must(!getrlimit(RLIMIT_MEMLOCK, &limit));
+	limit.rlim_cur = bytes;
+	must(!setrlimit(RLIMIT_MEMLOCK, &limit));
+}
+
+/* The mailboxes count once for each instance, though they are there once. */
+static void test_memlock(void)
+{
+	gni_msgq_attr_t at = good;
+	uint32_t size;
+
+	at.nloc_insts = 2;
+	at.smsg_q_sz = 4096;
+	must_do(GNI_MsgqSize(&at, &size));
+	inst_nic(&a, 0, A);
+	inst_nic(&b, 0, A + 1);
+	lock_at_most(size / 2);
+	is_rc(inst_init(&a, at), GNI_RC_ERROR_NOMEM, "not even one");
+	is_u64(files(), 0);
+	lock_at_most(size + size / 2);
+	is_rc(inst_init(&a, at), GNI_RC_SUCCESS, "one");
+	is_rc(inst_init(&b, at), GNI_RC_ERROR_NOMEM, "another one");
+	is_u64(files(), 1);
+	is_rc(GNI_MsgqProgress(a.q, 0), GNI_RC_SUCCESS, "which harms nobody");
+	lock_at_most(2 * size + size / 2);
+	is_rc(inst_init(&b, at), GNI_RC_SUCCESS, "and leaves its place free");
+	inst_close(&a);
+	inst_close(&b);
+	is_u64(files(), 0);
+	lock_at_most(size + size / 2);
+	inst_open(&a, 0, A, at);
+	inst_close(&a);
+}
+
+static const struct test user_tests[] = {
+	CASE("RLIMIT_MEMLOCK", test_memlock),
+};
+
 static const struct test tests[] = {
 	CASE("size", test_size),
 	CASE("joining: every code", test_init),
@@ -813,7 +860,9 @@ static const struct test tests[] = {
 	CASE("a signal while waiting", test_signal),
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "user"))
+		return RUN_TESTS(user_tests);
 	return RUN_TESTS(tests);
 }

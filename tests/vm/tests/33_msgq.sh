@@ -8,6 +8,7 @@
 load_kgni nics=2
 export UGNI_MSGQ_DIR=/dev/shm
 run_prog msgq
+run_prog asuser 1000 msgq user
 run_prog msgq_kill
 unset UGNI_MSGQ_DIR
 mkdir -p /mnt/huge
