@@ -422,6 +422,13 @@ unsigned int time_scale(void)
 	return scale;
 }
 
+unsigned int fewer(unsigned int n)
+{
+	unsigned int scale = time_scale();
+
+	return scale > 1 ? n / scale + 1 : n;
+}
+
 uint64_t now_ms(void)
 {
 	struct timespec ts;

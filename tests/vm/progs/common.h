@@ -101,6 +101,7 @@ void give(int sem);				/* semaphores of shm */
 void take(int sem);				/* fails the process after PATIENCE */
 uint64_t now_ms(void);
 unsigned int time_scale(void);			/* KGNI_TEST_SCALE: for slow kernels */
+unsigned int fewer(unsigned int n);		/* @n, or in slow kernels less, but not 0 */
 void nap(void);					/* one millisecond */
 pid_t thread_id(void);
 bool asleep(pid_t tid);				/* is a thread blocked in the kernel */

@@ -218,7 +218,7 @@ static void channel_side_close(struct side *s)
 {
 	if (!s->own)
 		destroy(s->fd, CHANNEL);
-	ok(!s->mapped || wait_for(has_ended(s)), "round %u: %s beside %s: %u of %u reductions ended",
+	ok(!s->mapped || wait_for(has_ended(s)), "round %u: %s beside %s: %u of %u ended",
 	   w->round, w->op[s->me]->name, w->op[!s->me]->name, w->result[s->me].ended,
 	   w->result[s->me].posted);
 	mem_side_close(s);

@@ -4,7 +4,8 @@
 # timeout: 400
 . "${0%/*}/lib.sh"
 
-load_kgni nics=2
+# Members that nobody has seen are missed soon.
+load_kgni nics=2 ce_patience=2
 run_prog ce
 run_prog ce_tree
 run_prog ce_death
