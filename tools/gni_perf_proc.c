@@ -313,12 +313,22 @@ static int run_phase(struct proc *p, struct phase *ph)
 	return ST_OK;
 }
 
+/* Each registration is posted to often enough for all that it needs to be there. */
+#define ENOUGH		4
+
+static uint64_t usual_warmup(const struct config *cfg, uint64_t n)
+{
+	uint64_t all = ENOUGH * (uint64_t)cfg->regions;
+
+	return n / 10 + 1 > all ? n / 10 + 1 : all;
+}
+
 static int run_size(struct proc *p, uint64_t size, struct sample *sample)
 {
 	uint64_t n = phase_count(p->cfg, p->measure, size);
 	struct phase ph = { .size = size, .sample = sample };
 
-	ph.n = p->cfg->warmup == UINT64_MAX ? n / 10 + 1 : p->cfg->warmup;
+	ph.n = p->cfg->warmup == UINT64_MAX ? usual_warmup(p->cfg, n) : p->cfg->warmup;
 	if (ph.n && run_phase(p, &ph))
 		return p->fault.status;
 	ph.n = p->cfg->time ? 0 : n;
