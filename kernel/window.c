@@ -53,7 +53,7 @@ enum kgni_win_part {
  * @ref: the file, and its windows
  * @mapping: where the file's mappings are found, to take pages out of them
  * @lock: guards who makes the pages
- * @state: page that tells the program of its windows
+ * @state: pages that tell the program of its windows
  * @stats: page where it counts what it did through them
  * @own: page that it finds in windows that lead nowhere any more
  * @table: windows by index
@@ -64,7 +64,7 @@ struct kgni_windows {
 	struct kref ref;
 	struct address_space mapping;
 	struct mutex lock;	/* pages */
-	struct page *state;
+	struct kgni_window_state *state;
 	struct page *stats;
 	struct page *own;
 	struct xarray table;
@@ -116,7 +116,8 @@ DEFINE_STATIC_SRCU(kgni_windows_srcu);
 static unsigned int kgni_windows_watched;
 static LIST_HEAD(kgni_windows_sets);
 
-static_assert(sizeof(struct kgni_window_state) <= PAGE_SIZE);
+static_assert(sizeof(struct kgni_window_state) == KGNI_MMAP_STATE_SIZE);
+static_assert(KGNI_MMAP_STATE_SIZE % PAGE_SIZE == 0);
 static_assert(KGNI_MMAP_PAGE == PAGE_SIZE);
 static_assert(KGNI_WINDOWS_MAX <= KGNI_WIN_INDICES);
 static_assert(KGNI_STAT_COUNT * sizeof(u64) <= PAGE_SIZE);
@@ -153,18 +154,13 @@ static void kgni_windows_free(struct kref *ref)
 	struct kgni_windows *set = container_of(ref, struct kgni_windows, ref);
 
 	if (set->state)
-		__free_page(set->state);
+		free_pages_exact(set->state, KGNI_MMAP_STATE_SIZE);
 	if (set->stats)
 		__free_page(set->stats);
 	if (set->own)
 		__free_page(set->own);
 	xa_destroy(&set->table);
 	kfree(set);
-}
-
-static struct kgni_window_state *kgni_windows_state(const struct kgni_windows *set)
-{
-	return page_address(set->state);
 }
 
 /* Call with set->lock held. */
@@ -178,7 +174,7 @@ static int kgni_windows_alloc(struct kgni_windows *set)
 		set->stats = alloc_page(gfp);
 	if (!set->own || !set->stats)
 		return -ENOMEM;
-	set->state = alloc_page(gfp);
+	set->state = alloc_pages_exact(KGNI_MMAP_STATE_SIZE, gfp);
 	return set->state ? 0 : -ENOMEM;
 }
 
@@ -187,7 +183,7 @@ static void kgni_windows_set_flags(const struct kgni_windows *set)
 {
 	const bool driver = kgni_windows_watched || READ_ONCE(set->dev->bi.active);
 
-	WRITE_ONCE(kgni_windows_state(set)->flags, driver ? KGNI_DRIVER_ONLY : 0);
+	WRITE_ONCE(set->state->flags, driver ? KGNI_DRIVER_ONLY : 0);
 }
 
 /* The pages that all windows of a file need. */
@@ -259,7 +255,7 @@ void kgni_windows_watch_off(void)
 static void kgni_window_mark(const struct kgni_window *w, u8 live)
 {
 	if (!w->closed)
-		WRITE_ONCE(kgni_windows_state(w->set)->live[w->index], live);
+		WRITE_ONCE(w->set->state->live[w->index], live);
 }
 
 static void kgni_window_barrier(void *unused)
@@ -843,22 +839,29 @@ static int kgni_window_mmap(struct kgni_window *w, enum kgni_win_part part,
 	return 0;
 }
 
-static int kgni_windows_mmap_page(struct kgni_windows *set, enum kgni_win_part part,
-				  struct vm_area_struct *vma)
+/* What all windows of the file have in common; once it is there it stays. */
+static int kgni_windows_mmap_common(struct kgni_windows *set, enum kgni_win_part part,
+				    struct vm_area_struct *vma)
 {
 	bool writable = part == KGNI_WIN_STATS;
-	struct page *page;
+	unsigned long n = writable ? 1 : KGNI_MMAP_STATE_SIZE / PAGE_SIZE;
+	struct page *page = NULL;
+	unsigned long i;
+	int rc = 0;
 
 	mutex_lock(&set->lock);
-	page = set->state ? writable ? set->stats : set->state : NULL;
+	if (set->state)
+		page = writable ? set->stats : virt_to_page(set->state);
 	mutex_unlock(&set->lock);
-	if (!page || vma_pages(vma) != 1)
+	if (!page || vma_pages(vma) != n)
 		return -EINVAL;
 	if (vma->vm_flags & VM_WRITE && !writable)
 		return -EACCES;
 	if (!writable)
 		vma->vm_flags &= ~VM_MAYWRITE;
-	return vm_insert_page(vma, vma->vm_start, page);
+	for (i = 0; i < n && !rc; i++)
+		rc = vm_insert_page(vma, vma->vm_start + i * PAGE_SIZE, page + i);
+	return rc;
 }
 
 /**
@@ -885,7 +888,7 @@ int kgni_windows_mmap(struct kgni_windows *set, struct vm_area_struct *vma)
 	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
 	vma->vm_flags &= ~VM_MAYEXEC;
 	if (part == KGNI_WIN_STATE || part == KGNI_WIN_STATS)
-		return pgoff ? -EINVAL : kgni_windows_mmap_page(set, part, vma);
+		return pgoff ? -EINVAL : kgni_windows_mmap_common(set, part, vma);
 	w = kgni_window_find(set, pgoff >> KGNI_WIN_INDEX_SHIFT);
 	if (!w)
 		return -EINVAL;

@@ -257,12 +257,12 @@ static bool windows_pages(struct gni_nic *nic)
 
 	if (ws->state != &no_state)
 		return true;
-	state = ugni_sys_window(nic->fd, KGNI_MMAP_STATE, KGNI_MMAP_PAGE, false);
+	state = ugni_sys_window(nic->fd, KGNI_MMAP_STATE, KGNI_MMAP_STATE_SIZE, false);
 	if (!state)
 		return false;
 	counted = ugni_sys_window(nic->fd, KGNI_MMAP_STATS, KGNI_MMAP_PAGE, true);
 	if (!counted) {
-		ugni_sys_unmap(state, KGNI_MMAP_PAGE);
+		ugni_sys_unmap(state, KGNI_MMAP_STATE_SIZE);
 		return false;
 	}
 	ws->counted = counted;
@@ -640,7 +640,7 @@ static void windows_each(struct ugni_windows *ws, void (*fn)(void *mem, u64 leng
 			fn(w->ring.ring, w->ring_length);
 	}
 	if (ws->state != &no_state) {
-		fn((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
+		fn((void *)(uintptr_t)ws->state, KGNI_MMAP_STATE_SIZE);
 		fn(ws->counted, KGNI_MMAP_PAGE);
 	}
 }
@@ -692,7 +692,7 @@ void ugni_windows_drop(struct gni_nic *nic)
 		if (ws->slot[i].state != SLOT_FREE)
 			slot_try_free(nic, &ws->slot[i]);
 	if (ws->state != &no_state) {
-		ugni_sys_vacate((void *)(uintptr_t)ws->state, KGNI_MMAP_PAGE);
+		ugni_sys_vacate((void *)(uintptr_t)ws->state, KGNI_MMAP_STATE_SIZE);
 		ugni_sys_vacate(ws->counted, KGNI_MMAP_PAGE);
 		core_store(&ws->state, &no_state);
 		ws->counted = NULL;

@@ -79,7 +79,7 @@ static long open(struct view *v, struct kgni_ioc_window_open *arg)
 
 static bool live(const struct view *v, u32 index)
 {
-	return kgni_windows_state(v->set)->live[index];
+	return v->set->state->live[index];
 }
 
 static void tells(struct kunit *test)
@@ -328,7 +328,7 @@ static void watched(struct kunit *test)
 
 	kgni_windows_watch_on();
 	KUNIT_ASSERT_EQ(test, open(v, &arg), GNI_RC_SUCCESS);
-	flags = &kgni_windows_state(v->set)->flags;
+	flags = &v->set->state->flags;
 	KUNIT_EXPECT_EQ(test, *flags, (u32)KGNI_DRIVER_ONLY);
 	kgni_windows_watch_on();
 	kgni_windows_watch_off();

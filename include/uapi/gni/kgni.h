@@ -699,7 +699,7 @@ struct kgni_ioc_ce_post {
 #define KGNI_WINDOW_EVENTS	0x2	/* a queue is behind the region */
 #define KGNI_WINDOW_SINK	0x4	/* a queue whose events vanish */
 
-#define KGNI_WINDOWS_MAX	4000
+#define KGNI_WINDOWS_MAX	8128
 
 /**
  * struct kgni_ioc_window_open - KGNI_IOC_WINDOW_OPEN: a peer's region, to be mapped
@@ -760,8 +760,9 @@ struct kgni_ioc_window_wake {
 
 /* From this offset on mappings are windows, not rings of the file's own queues. */
 #define KGNI_MMAP_WINDOWS	(1ULL << 62)
-/* Offsets to map the state page and the statistics page of a file at. */
+/* Offsets to map the state and the statistics of a file at, and what is mapped there. */
 #define KGNI_MMAP_STATE		(1ULL << 62 | 2ULL << 58)
+#define KGNI_MMAP_STATE_SIZE	8192
 #define KGNI_MMAP_STATS		(1ULL << 62 | 3ULL << 58)
 #define KGNI_MMAP_PAGE		4096
 

@@ -555,7 +555,8 @@ static void *hand_map(const struct by_hand *h, int prot, int flags)
 
 static const struct kgni_window_state *hand_state(const struct by_hand *h)
 {
-	void *p = mmap(NULL, PAGE, PROT_READ, MAP_SHARED, h->fd, (off_t)KGNI_MMAP_STATE);
+	void *p = mmap(NULL, KGNI_MMAP_STATE_SIZE, PROT_READ, MAP_SHARED, h->fd,
+		       (off_t)KGNI_MMAP_STATE);
 
 	must(p != MAP_FAILED);
 	return p;
@@ -587,12 +588,14 @@ static void test_map(void)
 	refused(mmap(NULL, PAGE, RW, MAP_SHARED, h.fd, (off_t)h.w.data_offset), EINVAL);
 	refused(mmap(NULL, PAGE, RW, MAP_SHARED, h.fd, (off_t)(h.w.data_offset + PAGE)), EINVAL);
 	refused(mmap(NULL, h.w.length, RW, MAP_SHARED, h.owner, (off_t)h.w.data_offset), EINVAL);
-	refused(mmap(NULL, PAGE, RW, MAP_SHARED, h.fd, (off_t)KGNI_MMAP_STATE), EACCES);
-	refused(mmap(NULL, 2 * PAGE, PROT_READ, MAP_SHARED, h.fd, (off_t)KGNI_MMAP_STATE), EINVAL);
+	refused(mmap(NULL, KGNI_MMAP_STATE_SIZE, RW, MAP_SHARED, h.fd, (off_t)KGNI_MMAP_STATE),
+		EACCES);
+	refused(mmap(NULL, PAGE, PROT_READ, MAP_SHARED, h.fd, (off_t)KGNI_MMAP_STATE), EINVAL);
+	refused(mmap(NULL, 2 * PAGE, RW, MAP_SHARED, h.fd, (off_t)KGNI_MMAP_STATS), EINVAL);
 	refused(mmap(NULL, h.w.length, RW, MAP_SHARED, h.fd,
 		     (off_t)(h.w.data_offset + (1ULL << 44))), EINVAL);
 	state = hand_state(&h);
-	ok(mprotect((void *)(uintptr_t)state, PAGE, RW) == -1 && errno == EACCES);
+	ok(mprotect((void *)(uintptr_t)state, KGNI_MMAP_STATE_SIZE, RW) == -1 && errno == EACCES);
 	is_u64(state->live[h.w.index], 1);
 	p = hand_map(&h, RW, MAP_SHARED);
 	must(p != MAP_FAILED);
