@@ -95,6 +95,8 @@ static void req_end(struct gni_cq *cq, struct ugni_req *r)
 		return;
 	if (r->ep)
 		ugni_add(outstanding(cq, r->ep), -1U);
+	if (r->rdma)
+		ugni_add(&cq->nic->rdma, -1U);
 	if (r->channel)
 		r->messages--;
 	if (!r->channel || (!r->ep && !r->messages))
@@ -231,6 +233,7 @@ static gni_return_t req_begin(struct gni_cq *cq, struct gni_ep *ep, const struct
 	r->ep = ep;
 	r->msgq = what->msgq;
 	r->async = what->async;
+	r->rdma = what->rdma;
 	r->copy = what->copy;
 	r->mode = what->mode;
 	ugni_add(&cq->posting, 1U);
@@ -847,18 +850,21 @@ static ugni_cold gni_return_t get_completed_of(gni_cq_handle_t cq_hndl, gni_cq_e
 	return rc;
 }
 
-/* The request of a post by FMA that went well and has but the global event; else NULL. */
+/* The request of a post that went well, and not by the driver's BTE; else NULL. */
 static inline_always struct ugni_req *completed_quickly(const struct gni_cq *cq, gni_cq_entry_t e)
 {
 	const u32 tid = CORE_BITS(e, KGNI_CQE_TID_SHIFT, KGNI_CQE_TID_BITS);
 	const u32 index = tid & (UGNI_REQ_MAX - 1);
+	/* No error, of a post, the global one. */
+	const u64 kind = e >> KGNI_CQE_LOCAL_SHIFT;
 	struct ugni_req *r;
 
-	if (unlikely(e >> 53 != KGNI_CQE_FMA << (KGNI_CQE_SOURCE_SHIFT - 53) ||
+	if (unlikely((kind != KGNI_CQE_FMA << (KGNI_CQE_SOURCE_SHIFT - KGNI_CQE_LOCAL_SHIFT) &&
+		      kind != KGNI_CQE_BTE << (KGNI_CQE_SOURCE_SHIFT - KGNI_CQE_LOCAL_SHIFT)) ||
 		     index >= UGNI_REQ_FIRST || index >= cq->reqs.used))
 		return NULL;
 	r = &cq->reqs.chunk[0][index];
-	return likely(r->live && !r->smsg && ugni_req_post_tid(r) == tid && r->ep &&
+	return likely(r->live && !r->smsg && !r->rdma && ugni_req_post_tid(r) == tid && r->ep &&
 		      r->seen & GNI_CQMODE_GLOBAL_EVENT) ? r : NULL;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
  * Posts. Driver: kernel/fma.c for all of them, kernel/bte.c for what it does
- * asynchronously. The short way of those that are simple is in fma.c,
+ * asynchronously. The short way of those that are simple is in quick.c,
  * GNI_GetCompleted() in cq.c.
  *
  * A descriptor is read once, when it is posted, by kernel/core/descr.h. Only
@@ -138,7 +138,8 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	req.mode = (u8)(arg->cq_mode & GNI_CQMODE_DUAL_EVENTS);
 	if (!req.mode || !ugni_cq_tells(cq_hndl))
 		return GNI_RC_SUCCESS;
-	req.async = arg->type == GNI_POST_RDMA_PUT || arg->type == GNI_POST_RDMA_GET;
+	req.rdma = arg->type == GNI_POST_RDMA_PUT || arg->type == GNI_POST_RDMA_GET;
+	req.async = req.rdma;
 	rc = ugni_cq_begin(cq_hndl, ep, &req, tid);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
@@ -178,9 +179,14 @@ static gni_return_t post_locked(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	ugni_unlock(ep);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
+	/* Without an event nobody will know when it is over: see req_end() in cq.c. */
+	if (arg.type <= GNI_POST_RDMA_GET)
+		ugni_add(&nic->rdma, 1U);
 	rc = ugni_post(nic, &ep->window, &arg, cq);
 	if (cq)
 		ugni_cq_posted(cq, tid, false, rc);
+	else if (rc != GNI_RC_SUCCESS && arg.type <= GNI_POST_RDMA_GET)
+		ugni_add(&nic->rdma, -1U);
 	if (rc == GNI_RC_ERROR_RESOURCE && arg.type <= GNI_POST_RDMA_GET)
 		ugni_count(nic, GNI_STAT_FLBTE_TXD_NONE);
 	return rc == GNI_RC_SUCCESS || !ugni_debugging() ? rc : explain(&arg, rc);
@@ -203,10 +209,12 @@ static gni_return_t post(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_de
 	return post_locked(ep, post_descr, type);
 }
 
-UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+/* GNI_PostRdma(), likewise. */
+gni_return_t ugni_post_rdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
 {
-	return ugni_end(post(ep_hndl, post_descr,
-			     1U << GNI_POST_RDMA_PUT | 1U << GNI_POST_RDMA_GET));
+	return ugni_end_call("GNI_PostRdma",
+			     post(ep_hndl, post_descr,
+				  1U << GNI_POST_RDMA_PUT | 1U << GNI_POST_RDMA_GET), false);
 }
 
 /**

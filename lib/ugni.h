@@ -302,6 +302,7 @@ static inline void ugni_unlock(void *obj)
  * @msgq: of a message queue
  * @channel: it stands for the messages of a channel, and lasts as long
  * @async: the driver's answer comes before the transaction is done
+ * @rdma: it is counted in the NIC handle's rdma
  * @mode: GNI_CQMODE_LOCAL_EVENT, GNI_CQMODE_GLOBAL_EVENT: as posted
  * @seen: those of @mode that were handed out, or are sure to be, and not yet asked about
  */
@@ -318,6 +319,7 @@ struct ugni_req {
 	bool msgq;
 	bool channel;
 	bool async;
+	bool rdma;
 	u8 mode;
 	u8 seen;
 };
@@ -373,6 +375,7 @@ static inline struct ugni_req *ugni_req_take(struct ugni_reqs *t, bool smsg)
 	r->live = true;
 	r->smsg = smsg;
 	r->channel = false;
+	r->rdma = false;
 	r->tries = 0;
 	r->seen = 0;
 	return r;
@@ -425,6 +428,7 @@ struct gni_cdm {
  * @max_retrans: how often a short message may be sent again
  * @windows: regions that are mapped here (window.c), NULL before the first post
  * @local_window: the window to a local region that was used last
+ * @rdma: RDMA posts that the driver has, or that nobody knows to be over; atomic
  * @stat: GNI_STAT_* counters, atomic
  */
 struct gni_nic {
@@ -440,6 +444,7 @@ struct gni_nic {
 	u16 max_retrans;
 	struct ugni_windows *windows;
 	struct ugni_window *local_window;
+	u32 rdma;
 	u32 stat[GNI_NUM_STATS];
 };
 
@@ -770,37 +775,8 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 		      struct ugni_window **hint);
 void ugni_windows_end(struct gni_nic *nic);
 
-#define UGNI_PUT_PIECE	4096U
-
-/**
- * struct ugni_put - a put in pieces, done by a window or not at all
- * @src: where they are
- * @length: bytes of each, up to UGNI_PUT_PIECE
- * @addr: address at the target
- * @flag_addr: address there of the flag, with @flagged
- * @flag: the flag
- * @src_event: bits of source events
- * @cq: queue for them, or NULL
- * @remote_event: value of the event at the target
- * @type: gni_post_type_t
- * @mode: GNI_CQMODE_*
- * @flagged: there is a flag
- * @smsg: it is a message
- */
-struct ugni_put {
-	const void *src[2];
-	u32 length[2];
-	u64 addr;
-	u64 flag_addr;
-	u64 flag;
-	u64 src_event;
-	struct gni_cq *cq;
-	u32 remote_event;
-	u16 type;
-	u16 mode;
-	bool flagged;
-	bool smsg;
-};
+/* RDMA up to that many bytes takes less than to wake who would do it. */
+#define UGNI_RDMA_QUICK	(64U << 10)
 
 struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **hint, u64 peer,
 				     struct kgni_mem_handle h, u64 addr, u64 length);
@@ -826,10 +802,6 @@ enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_wi
 				       const struct ugni_event *e);
 char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
 			const struct kgni_mem_handle *h, u64 addr, u64 length, u64 *gen);
-struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
-				      const struct kgni_mem_handle *h, const struct ugni_put *p);
-void ugni_window_leave(struct ugni_window *w);
-bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ugni_put *p);
 void ugni_windows_drop(struct gni_nic *nic);
 void ugni_nic_recycle(void *obj);
 
@@ -939,6 +911,7 @@ static inline void ugni_copy(void *dst, const void *src, u64 n)
 gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
 		       const struct kgni_ioc_post *arg, struct gni_cq *cq);
 gni_return_t ugni_post_fma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr);
+gni_return_t ugni_post_rdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr);
 
 /* smsg.c */
 void ugni_smsg_release(struct gni_ep *ep);

@@ -710,6 +710,7 @@ static bool keeps_rules(struct op *o)
 		.type = a->type,
 		.cq_mode = a->cq_mode,
 		.dlvr_mode = a->dlvr_mode,
+		.rdma_mode = a->rdma_mode,
 		.local_addr = a->local_addr,
 		.remote_addr = a->remote_addr,
 		.length = a->length,
@@ -718,7 +719,7 @@ static bool keeps_rules(struct op *o)
 	};
 
 	o->rule = kgni_post_rule(a->type);
-	return o->rule && !o->rule->bte && kgni_post_check(&args, &o->amo) == KGNI_RULE_OK;
+	return o->rule && kgni_post_check(&args, &o->amo) == KGNI_RULE_OK;
 }
 
 static bool needs_local(const struct op *o)
@@ -802,10 +803,13 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 
 	if (!ws || ugni_away(nic) || core_load(&core_load(&ws->state)->flags) || !keeps_rules(&o))
 		return false;
+	if (o.rule->bte && a->length > UGNI_RDMA_QUICK)
+		return false;
 	if (!get_remote(&o, hint))
 		return false;
 	if (get_local(&o)) {
-		done = carry_out(&o);
+		/* Whether RDMA may go by windows is for quick.c to say, the next time. */
+		done = !o.rule->bte && carry_out(&o);
 		if (o.local)
 			unpin(o.local);
 	}
@@ -815,26 +819,35 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 	return done;
 }
 
-/* --- puts that are in order, by the window that was used last --------------------- */
+/* --- windows that are open, for the short ways ---------------------------------------- */
 
-/* Can a piece of the source be read? It lies in two pages at most. */
-static bool piece_fits(const void *src, u32 length)
+static inline_always struct ugni_window *lookup(const struct ugni_windows *ws, u64 peer,
+						struct kgni_mem_handle h, u64 addr, u64 length)
 {
-	return !length || (length <= UGNI_PUT_PIECE && ugni_readable((u64)(uintptr_t)src, length));
+	struct ugni_window *w;
+
+	for (w = ws->hash[window_hash(&h, (u32)peer)]; w; w = w->next)
+		if (likely(w->handle.qword1 == h.qword1 && w->handle.qword2 == h.qword2 &&
+			   w->whose == peer) && ugni_window_covers(w, addr, length))
+			break;
+	return w;
 }
 
-static bool put_fits(const struct gni_nic *nic, const struct ugni_window *w,
-		     const struct ugni_put *p)
+/* As long as the lock is held no window is given up. */
+static ugni_apart struct ugni_window *find_locked(struct ugni_windows *ws,
+						  struct ugni_window **hint, u64 peer,
+						  struct kgni_mem_handle h, u64 addr, u64 length)
 {
-	if (ugni_away(nic) || core_load(w->flags) || !core_load(w->live) ||
-	    !(w->rights & KGNI_WINDOW_WRITE) ||
-	    !ugni_window_covers(w, p->addr, p->length[0] + p->length[1]))
-		return false;
-	if (p->mode & KGNI_CQMODE_REMOTE && w->rights & KGNI_WINDOW_EVENTS && !w->ring.ring)
-		return false;
-	if (p->flagged && !ugni_window_covers(w, p->flag_addr, sizeof(u64)))
-		return false;
-	return piece_fits(p->src[0], p->length[0]) && piece_fits(p->src[1], p->length[1]);
+	struct ugni_window *w;
+
+	pthread_mutex_lock(&ws->lock);
+	w = lookup(ws, peer, h, addr, length);
+	if (w) {
+		ugni_add_as(false, &w->users, 1U);
+		core_store(hint, w);
+	}
+	pthread_mutex_unlock(&ws->lock);
+	return w;
 }
 
 /**
@@ -846,7 +859,7 @@ static bool put_fits(const struct gni_nic *nic, const struct ugni_window *w,
  * @addr: first byte there
  * @length: bytes
  *
- * Return: the window, pinned, or NULL.
+ * Return: the window, pinned as by ugni_window_pin(), or NULL.
  */
 struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **hint, u64 peer,
 				     struct kgni_mem_handle h, u64 addr, u64 length)
@@ -854,92 +867,14 @@ struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **h
 	struct ugni_windows *ws = core_load_acquire(&nic->windows);
 	struct ugni_window *w;
 
-	if (!ws)
+	if (unlikely(!ws))
 		return NULL;
-	ugni_mutex_lock(&ws->lock);
-	for (w = ws->hash[window_hash(&h, (u32)peer)]; w; w = w->next)
-		if (w->whose == peer && ugni_window_has(w, &h) &&
-		    ugni_window_covers(w, addr, length))
-			break;
-	if (w)
-		ugni_window_pin(w, peer, &h, ugni_alone());
-	ugni_mutex_unlock(&ws->lock);
-	if (w) {
-		core_store(&w->used, true);
+	if (unlikely(!ugni_alone()))
+		return find_locked(ws, hint, peer, h, addr, length);
+	w = lookup(ws, peer, h, addr, length);
+	if (likely(w))
 		core_store(hint, w);
-	}
 	return w;
-}
-
-/**
- * ugni_window_ready - can a put be done by the window that was used last
- * @ep: endpoint, bound
- * @hint: where that is kept
- * @h: handle of the target
- * @p: the put
- *
- * Return: the window, for ugni_window_put() or ugni_window_leave(); NULL if not.
- */
-struct ugni_window *ugni_window_ready(const struct gni_ep *ep, struct ugni_window **hint,
-				      const struct kgni_mem_handle *h, const struct ugni_put *p)
-{
-	struct ugni_window *w = core_load(hint);
-
-	if (!w || !pin(w, ep->remote_pe, h))
-		return NULL;
-	if (put_fits(ep->nic, w, p))
-		return w;
-	unpin(w);
-	return NULL;
-}
-
-void ugni_window_leave(struct ugni_window *w)
-{
-	unpin(w);
-}
-
-/**
- * ugni_window_put - do a put
- * @nic: NIC handle
- * @w: the window, which is left
- * @p: the put
- *
- * Return: true if it was done, with its events; false if the driver has to do it once more.
- */
-bool ugni_window_put(struct gni_nic *nic, struct ugni_window *w, const struct ugni_put *p)
-{
-	const u64 length = p->length[0] + p->length[1];
-	enum kgni_cqe_status status = KGNI_ST_OK;
-	char *to = ugni_window_at(w, p->addr);
-
-	if (p->length[0])
-		ugni_copy(to, p->src[0], p->length[0]);
-	if (p->length[1])
-		ugni_copy(to + p->length[0], p->src[1], p->length[1]);
-	if (p->flagged)
-		core_store_release((u64 *)ugni_window_at(w, p->flag_addr), p->flag);
-	if (!ugni_window_live(w)) {
-		unpin(w);
-		return false;
-	}
-	core_store(&w->used, true);
-	if (p->mode & KGNI_CQMODE_REMOTE) {
-		const struct ugni_event e = {
-			.data = p->remote_event,
-			.type = p->type,
-			.smsg = p->smsg,
-			.addr = p->addr,
-			.length = length,
-		};
-
-		status = ugni_window_event(nic, w, &e);
-	}
-	if (p->cq)
-		event_source(p->cq, p->mode, p->src_event, status);
-	if (status == KGNI_ST_OK)
-		count(nic, p->type, length, p->smsg);
-	unpin(w);
-	return true;
 }
 
 /**

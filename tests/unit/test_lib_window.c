@@ -122,6 +122,8 @@ static unsigned int post_one(struct scene *c, gni_post_descriptor_t *d, gni_retu
 
 	if (d->type == GNI_POST_CQWRITE)
 		ok(GNI_PostCqWrite(c->s.ep, d));
+	else if (d->type == GNI_POST_RDMA_PUT || d->type == GNI_POST_RDMA_GET)
+		ok(GNI_PostRdma(c->s.ep, d));
 	else
 		ok(GNI_PostFma(c->s.ep, d));
 	assert_int_equal(GNI_CqGetEvent(c->s.cq, &e), want);
@@ -213,6 +215,142 @@ static void test_kinds(void **unused)
 	}
 	assert_int_equal(counted[KGNI_STAT_AMO], 2);
 	assert_int_equal(counted[KGNI_STAT_CQWRITE], 1);
+	scene_end(&c);
+}
+
+/* RDMA goes by windows while the driver has none. */
+static void test_rdma(void **unused)
+{
+	gni_post_descriptor_t d, *done;
+	gni_cq_entry_t e;
+	struct scene c;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_RDMA_PUT);
+	d = descriptor(&c, GNI_POST_RDMA_PUT);
+	local[0] = 4711;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	assert_int_equal(memory[0][0], 4711);
+	d.type = GNI_POST_RDMA_GET;
+	memory[0][0] = 4712;
+	ok(GNI_PostRdma(c.s.ep, &d));
+	assert_int_equal(local[0], 4712);
+	ok(GNI_CqGetEvent(c.s.cq, &e));
+	assert_int_equal(kgni_cqe_source(e), KGNI_CQE_BTE);
+	ok(GNI_GetCompleted(c.s.cq, e, &done));
+	assert_ptr_equal(done, &d);
+	assert_int_equal(counted[KGNI_STAT_RDMA_PUT], 1);
+	assert_int_equal(counted[KGNI_STAT_RDMA_GET_BYTES], 8);
+	/* A fence, another queue, a bad address, one that is under way. */
+	d.rdma_mode = GNI_RDMAMODE_FENCE;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	d.rdma_mode = 0;
+	d.src_cq_hndl = c.target;
+	ok(GNI_PostRdma(c.s.ep, &d));
+	assert_int_equal(fake.last.src_cq, c.target->id);
+	d.src_cq_hndl = c.s.cq;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	ok(GNI_CqGetEvent(c.target, &e));
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	ok(GNI_GetCompleted(c.target, e, &done));
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.remote_addr += 2;
+	fake.post_answer = GNI_RC_ALIGNMENT_ERROR;
+	assert_int_equal(GNI_PostRdma(c.s.ep, &d), GNI_RC_ALIGNMENT_ERROR);
+	fake.post_answer = 0;
+	d.remote_addr -= 2;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	/* Of one without an event nobody knows when it is over. */
+	d.rdma_mode = GNI_RDMAMODE_FENCE;
+	d.cq_mode = GNI_CQMODE_SILENT;
+	ok(GNI_PostRdma(c.s.ep, &d));
+	d.rdma_mode = 0;
+	d.cq_mode = GNI_CQMODE_GLOBAL_EVENT;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 1);
+	scene_end(&c);
+}
+
+/* The window ends with the post itself: the driver does it once more. */
+static void test_rdma_ended(void **unused)
+{
+	struct kgni_window_state *page = (void *)memory[PLACES - 1];
+	gni_post_descriptor_t d;
+	struct scene c;
+	int i;
+
+	(void)unused;
+	scene(&c);
+	drv.state = page;
+	c.mh.qword2 = (u64)(uintptr_t)page;
+	d = descriptor(&c, GNI_POST_RDMA_PUT);
+	d.remote_addr = (u64)(uintptr_t)page + 4096;
+	for (i = 0; i < 3; i++)
+		post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.remote_addr = (u64)(uintptr_t)page->live;
+	local[0] = 0;
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 2);
+	assert_int_equal(fake.last.type, GNI_POST_RDMA_PUT);
+	assert_int_equal(fake.last.src_cq, c.s.cq->id);
+	assert_int_equal(c.s.nic->rdma, 0);
+	scene_end(&c);
+}
+
+#define EPS	5
+
+/* What lies in the queue is no more than it has room for, and in order. */
+static void test_kept(void **unused)
+{
+	gni_post_descriptor_t d[2 * EPS], *done;
+	gni_ep_handle_t ep[EPS];
+	gni_cq_handle_t cq;
+	gni_cq_entry_t e;
+	struct scene c;
+	u32 i, n;
+
+	(void)unused;
+	scene(&c);
+	warm(&c, GNI_POST_FMA_PUT);
+	ok(GNI_CqCreate(c.s.nic, 4, 0, GNI_CQ_NOBLOCK, NULL, NULL, &cq));
+	for (i = 0; i < EPS; i++) {
+		ok(GNI_EpCreate(c.s.nic, cq, &ep[i]));
+		ok(GNI_EpBind(ep[i], 7, i));
+	}
+	for (n = 1; n <= 2 * EPS; n++) {
+		for (i = 0; i < n; i++) {
+			d[i] = descriptor(&c, GNI_POST_FMA_PUT);
+			ok(GNI_PostFma(ep[i / 2], &d[i]));
+		}
+		if (n > 4) {
+			assert_int_equal(GNI_CqTestEvent(cq), GNI_RC_ERROR_RESOURCE);
+			assert_int_equal(GNI_CqGetEvent(cq, &e), GNI_RC_ERROR_RESOURCE);
+		}
+		for (i = 0; i < n && i < 4; i++) {
+			ok(GNI_CqTestEvent(cq));
+			ok(GNI_CqGetEvent(cq, &e));
+			assert_int_equal(GNI_CQ_GET_INST_ID(e), i / 2);
+			ok(GNI_GetCompleted(cq, e, &done));
+			assert_ptr_equal(done, &d[i]);
+			assert_int_equal(GNI_GetCompleted(cq, e, &done), GNI_RC_DESCRIPTOR_ERROR);
+		}
+		assert_int_equal(GNI_CqGetEvent(cq, &e), GNI_RC_NOT_DONE);
+		assert_int_equal(GNI_CqTestEvent(cq), GNI_RC_NOT_DONE);
+	}
+	/* Behind what came by the ring, and by it where a sleeper may be. */
+	fake_push(cq->id, kgni_cqe_remote(99, GNI_POST_FMA_PUT, KGNI_CQE_POST));
+	ok(GNI_PostFma(ep[0], &d[0]));
+	ok(GNI_CqGetEvent(cq, &e));
+	assert_int_equal(GNI_CQ_GET_REM_INST_ID(e), 99);
+	ok(GNI_CqGetEvent(cq, &e));
+	ok(GNI_GetCompleted(cq, e, &done));
+	kgni_ring_arm(&cq->ring);
+	n = fake.wakes;
+	ok(GNI_PostFma(ep[0], &d[0]));
+	assert_int_equal(fake.wakes, n + 1);
+	assert_true(kgni_ring_ready(&cq->ring));
+	ok(GNI_CqGetEvent(cq, &e));
+	ok(GNI_GetCompleted(cq, e, &done));
 	scene_end(&c);
 }
 
@@ -835,6 +973,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_second_post_opens),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_rdma),
+		cmocka_unit_test(test_rdma_ended),
+		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_events),
 		cmocka_unit_test(test_ended),
 		cmocka_unit_test(test_ended_meanwhile),

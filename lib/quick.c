@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only OR BSD-2-Clause
 /*
- * FMA puts, gets and atomic operations the short way: those that need nothing but
- * windows which are open. Whatever is not that simple, or not in order, goes the general
- * way, which begins anew (post.c, window.c).
+ * Puts, gets and atomic operations the short way: those that need nothing but windows
+ * which are open. Whatever is not that simple, or not in order, goes the general way,
+ * which begins anew (post.c, window.c).
+ *
+ * RDMA of what is small goes here, too, while the driver has none of the attachment's, so
+ * that nothing overtakes anything.
  *
  * A put to a word and its event are some hundred instructions in all. So what is here is
  * one straight piece of code for each kind of post, and what seldom happens is outside.
@@ -81,18 +84,31 @@ static inline_always bool reach_target(struct quick *q)
 		w->ring.ring);
 }
 
-static inline_always bool reach_local(struct quick *q)
+static inline_always bool reach_local(struct quick *q, u32 rights)
 {
 	const gni_post_descriptor_t *d = q->d;
 	struct gni_nic *nic = q->ep->nic;
 
 	q->local = reach(q, &nic->local_window, ugni_peer(nic->pe), &d->local_mem_hndl,
 			 d->local_addr, d->length);
-	return likely(q->local) && likely(q->local->rights & KGNI_WINDOW_WRITE);
+	if (unlikely(!q->local))
+		return false;
+	core_store(&q->local->used, true);
+	return likely((q->local->rights & rights) == rights);
+}
+
+/* What RDMA demands besides. */
+static inline_always bool rdma_simple(const struct quick *q)
+{
+	const gni_post_descriptor_t *d = q->d;
+
+	return likely(!(d->rdma_mode & ~KGNI_RDMA_GETWC_DIS) && d->length <= UGNI_RDMA_QUICK &&
+		      (!d->src_cq_hndl || d->src_cq_hndl == q->ep->cq) &&
+		      !core_load(&q->ep->nic->rdma));
 }
 
 /* Begin a request, if there is to be an event. Return: false if there is no room. */
-static inline_always bool begin(struct quick *q)
+static inline_always bool begin(struct quick *q, enum kgni_cqe_source source)
 {
 	const u16 mode = q->d->cq_mode & GNI_CQMODE_DUAL_EVENTS;
 	struct gni_ep *ep = q->ep;
@@ -112,7 +128,7 @@ static inline_always bool begin(struct quick *q)
 		q->req->async = false;
 		q->req->mode = (u8)mode;
 		q->event = kgni_cqe_done(kgni_cqe_post(ep->local_event, ugni_req_post_tid(q->req)),
-					 KGNI_CQE_FMA, KGNI_ST_OK);
+					 source, KGNI_ST_OK);
 		if (unlikely(mode & KGNI_CQMODE_LOCAL))
 			q->event |= KGNI_CQE_LOCAL;
 	}
@@ -132,17 +148,31 @@ static inline_always enum outcome put(struct quick *q)
 	void *to = ugni_window_at(q->to, q->d->remote_addr);
 
 	if (unlikely(!(q->to->rights & KGNI_WINDOW_WRITE) || !ugni_readable(from, length)) ||
-	    !begin(q))
+	    !begin(q, KGNI_CQE_FMA))
 		return NOT_SIMPLE;
 	ugni_copy(to, (const void *)(uintptr_t)from, length);
 	return likely(ugni_window_live(q->to)) ? DONE : ENDED;
 }
 
-static inline_always enum outcome get(struct quick *q)
+static inline_always enum outcome rdma_put(struct quick *q)
 {
 	const gni_post_descriptor_t *d = q->d;
 
-	if (unlikely((d->remote_addr | d->length) & 3) || !reach_local(q) || !begin(q))
+	if (!rdma_simple(q) || unlikely(!(q->to->rights & KGNI_WINDOW_WRITE)) ||
+	    !reach_local(q, 0) || !begin(q, KGNI_CQE_BTE))
+		return NOT_SIMPLE;
+	ugni_copy(ugni_window_at(q->to, d->remote_addr), ugni_window_at(q->local, d->local_addr),
+		  d->length);
+	return likely(ugni_window_live(q->to) && core_load(q->local->live)) ? DONE : ENDED;
+}
+
+static inline_always enum outcome get(struct quick *q, enum kgni_cqe_source source)
+{
+	const gni_post_descriptor_t *d = q->d;
+
+	if (unlikely((d->remote_addr | d->length) & 3) ||
+	    (source == KGNI_CQE_BTE && !rdma_simple(q)) || !reach_local(q, KGNI_WINDOW_WRITE) ||
+	    !begin(q, source))
 		return NOT_SIMPLE;
 	ugni_copy(ugni_window_at(q->local, d->local_addr), ugni_window_at(q->to, d->remote_addr),
 		  d->length);
@@ -204,12 +234,12 @@ static inline_always enum outcome amo(struct quick *q)
 	if (unlikely(kind & AMO_OTHER || d->length != 8 || d->remote_addr & 7 ||
 		     !(q->to->rights & KGNI_WINDOW_WRITE)))
 		return NOT_SIMPLE;
-	if (kind & AMO_FETCH && (unlikely(d->local_addr & 7) || !reach_local(q)))
+	if (kind & AMO_FETCH && (unlikely(d->local_addr & 7) || !reach_local(q, KGNI_WINDOW_WRITE)))
 		return NOT_SIMPLE;
 	/* Of one that had ended before the driver says more, or does it. */
 	if (unlikely(!core_load(q->to->live) || (q->local && !core_load(q->local->live))))
 		return NOT_SIMPLE;
-	if (!begin(q))
+	if (!begin(q, KGNI_CQE_FMA))
 		return NOT_SIMPLE;
 	old = amo_word(kind, ugni_window_at(q->to, d->remote_addr), d);
 	if (q->local)
@@ -220,11 +250,12 @@ static inline_always enum outcome amo(struct quick *q)
 
 /* --- after ------------------------------------------------------------------------------ */
 
-/* What is counted of each type, and whether the one behind it counts bytes. */
 static inline_always void count(const struct quick *q, u32 type)
 {
 	const u32 stat = type == GNI_POST_FMA_PUT ? KGNI_STAT_FMA_PUT :
-			 type == GNI_POST_FMA_GET ? KGNI_STAT_FMA_GET : KGNI_STAT_AMO;
+			 type == GNI_POST_FMA_GET ? KGNI_STAT_FMA_GET :
+			 type == GNI_POST_RDMA_PUT ? KGNI_STAT_RDMA_PUT :
+			 type == GNI_POST_RDMA_GET ? KGNI_STAT_RDMA_GET : KGNI_STAT_AMO;
 	u64 *counted = q->to->counted;
 
 	ugni_add_as(q->alone, &counted[stat], 1ULL);
@@ -311,6 +342,14 @@ static ugni_cold gni_return_t post_again(const struct quick *q)
 	u32 tid = 0;
 
 	kgni_descr_read(&arg, q->d, &none);
+	if (arg.type <= GNI_POST_RDMA_GET) {
+		/* Without an event nobody will know when it is over. */
+		ugni_add(&nic->rdma, 1U);
+		if (cq) {
+			q->req->rdma = true;
+			q->req->async = true;
+		}
+	}
 	arg.remote_pe = q->ep->remote_pe;
 	arg.remote_event = q->ep->remote_event;
 	if (cq) {
@@ -341,7 +380,9 @@ static inline_always bool quickly(gni_ep_handle_t ep_hndl, gni_post_descriptor_t
 		return false;
 	if (likely(reach_target(&q)))
 		outcome = type == GNI_POST_FMA_PUT ? put(&q) :
-			  type == GNI_POST_FMA_GET ? get(&q) : amo(&q);
+			  type == GNI_POST_FMA_GET ? get(&q, KGNI_CQE_FMA) :
+			  type == GNI_POST_RDMA_PUT ? rdma_put(&q) :
+			  type == GNI_POST_RDMA_GET ? get(&q, KGNI_CQE_BTE) : amo(&q);
 	if (unlikely(outcome == ENDED)) {
 		ended = q;
 		*rc = type == GNI_POST_AMO ? end_amo(&ended) : post_again(&ended);
@@ -373,4 +414,20 @@ UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descripto
 			return rc;
 	}
 	return ugni_post_fma(ep_hndl, post_descr);
+}
+
+UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+{
+	gni_return_t rc;
+
+	if (unlikely(!post_descr))
+		return ugni_post_rdma(ep_hndl, post_descr);
+	if (post_descr->type == GNI_POST_RDMA_PUT) {
+		if (likely(quickly(ep_hndl, post_descr, GNI_POST_RDMA_PUT, &rc)))
+			return rc;
+	} else if (post_descr->type == GNI_POST_RDMA_GET) {
+		if (likely(quickly(ep_hndl, post_descr, GNI_POST_RDMA_GET, &rc)))
+			return rc;
+	}
+	return ugni_post_rdma(ep_hndl, post_descr);
 }
