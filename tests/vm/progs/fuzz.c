@@ -181,6 +181,19 @@ static bool is_known(const char *text)
 	       (world->faults && has_one_of(text, faults, ARRAY_SIZE(faults)));
 }
 
+/* The same as aside_message() in report.sh: a stack that is shown for pinned pages. */
+static bool is_aside(const char *text)
+{
+	static bool aside;
+	bool was = aside;
+
+	if (strstr(text, "FAULT_FLAG_ALLOW_RETRY missing"))
+		was = aside = true;
+	else if (strstr(text, "</TASK>"))
+		aside = false;
+	return was;
+}
+
 /* Has the kernel warned of something since the last time? Shows a few lines. */
 static bool log_is_clean(void)
 {
@@ -199,7 +212,7 @@ static bool log_is_clean(void)
 		text = strchr(record, ';');
 		prefix = atoi(record);
 		/* Facility 0 is the kernel itself; levels from 5 on are harmless. */
-		if (!text || prefix >> 3 || (prefix & 7) > 4 || is_known(text))
+		if (!text || prefix >> 3 || (prefix & 7) > 4 || is_known(text) || is_aside(text))
 			continue;
 		if (bad++ < 20)
 			diag("the kernel: %.*s", (int)strcspn(text + 1, "\n"), text + 1);
