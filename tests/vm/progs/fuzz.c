@@ -185,11 +185,11 @@ static bool is_known(const char *text)
 static bool is_aside(const char *text)
 {
 	static bool aside;
-	bool was = aside;
+	bool was;
 
-	if (strstr(text, "FAULT_FLAG_ALLOW_RETRY missing"))
-		was = aside = true;
-	else if (strstr(text, "</TASK>"))
+	aside |= strstr(text, "FAULT_FLAG_ALLOW_RETRY missing") != NULL;
+	was = aside;
+	if (strstr(text, "</TASK>"))
 		aside = false;
 	return was;
 }
