@@ -24,7 +24,10 @@
 
 #define MOUNTS		"/proc/self/mounts"
 #define SETUP_BYTE	4096
-#define SETUP_TRIES	10000		/* a millisecond each */
+/* Between tries for that byte, us: ever longer, as there may be many who want it. */
+#define SETUP_REST	1000
+#define SETUP_REST_MAX	16000
+#define SETUP_PATIENCE	10000000
 #define OPEN_TRIES	1000
 /* What is said where nobody can be asked. */
 #define HUGE_PAGE	(2UL << 20)
@@ -152,12 +155,14 @@ bool ugni_region_claim(const struct ugni_region *r, u32 inst)
  */
 bool ugni_region_lock(const struct ugni_region *r)
 {
-	u32 i;
+	u32 rest = SETUP_REST, rested;
 
-	for (i = 0; i < SETUP_TRIES; i++) {
+	for (rested = 0; rested < SETUP_PATIENCE; rested += rest) {
 		if (try_byte(r->fd, SETUP_BYTE))
 			return true;
-		usleep(1000);
+		if (rested && rest < SETUP_REST_MAX)
+			rest *= 2;
+		usleep(rest);
 	}
 	return false;
 }

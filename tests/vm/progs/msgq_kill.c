@@ -81,9 +81,20 @@ static void progress(void)
 	ok(rc == GNI_RC_SUCCESS || w->hostile, "%s", rc_name(rc));
 }
 
+/* All together wake so often that slow kernels get to something else, too. */
+static void rest(void)
+{
+	usleep(20 * 2 * w->insts * time_scale());
+}
+
 static void wait_count(_Atomic unsigned int *count, unsigned int want)
 {
-	must(wait_for(*count >= want), "%u of %u", *count, want);
+	uint64_t end = now_ms() + PATIENCE;
+
+	while (*count < want) {
+		must(now_ms() < end, "%u of %u", *count, want);
+		rest();
+	}
 }
 
 static void count_up(_Atomic unsigned int *count)
@@ -171,12 +182,12 @@ static void worker(void *arg)
 			sent = send_next(i % w->insts);
 		progress();
 		if (!sent)
-			usleep(200);
+			rest();
 	}
 	w->stopped[me] = true;
 	while (!w->leave) {
 		progress();
-		usleep(200);
+		rest();
 	}
 	progress();
 	if (w->hostile)
@@ -323,7 +334,7 @@ static void kill_one(unsigned int i)
 static void test_many(void)
 {
 	clean();
-	world_begin(INSTS, 96);
+	world_begin(time_scale() > 1 ? INSTS / 3 : INSTS, 96);
 	w->goal = 1;
 	world_start();
 	reach_goal();
@@ -676,7 +687,7 @@ static void test_hostile(void)
 }
 
 static const struct test tests[] = {
-	CASE("48 instances on each of two nodes", test_many, .seconds = 150),
+	CASE("48 instances on each of two nodes, 16 in slow kernels", test_many, .seconds = 150),
 	CASE("more instances than slots", test_few_slots, .seconds = 60),
 	CASE("a dead receiver's credits, and who takes its place", test_dead_receiver),
 	CASE("instances killed while all send to all", test_storm, .seconds = 100),
