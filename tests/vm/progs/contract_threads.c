@@ -95,9 +95,12 @@ static void *fma_poster(void *arg)
 		desc_move(&d[i % DEPTH], (void *)s->r.addr, &s->r.mh, s->to, 8, 8);
 		d[i % DEPTH].amo_cmd = GNI_FMA_ATOMIC_FADD;
 		d[i % DEPTH].post_id = s->to->id;
-		pthread_mutex_lock(&s->tx_lock);
-		rc = GNI_PostFma(s->ep, &d[i % DEPTH]);
-		pthread_mutex_unlock(&s->tx_lock);
+		/* Messages may have filled the queue: then it is to be tried again. */
+		do {
+			pthread_mutex_lock(&s->tx_lock);
+			rc = GNI_PostFma(s->ep, &d[i % DEPTH]);
+			pthread_mutex_unlock(&s->tx_lock);
+		} while (rc == GNI_RC_ERROR_RESOURCE && !sched_yield());
 		must_rc(rc, GNI_RC_SUCCESS);
 	}
 	while (s->fma_done < FMA_POSTS && !failures())
