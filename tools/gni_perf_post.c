@@ -218,7 +218,8 @@ static int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 		last = run_last(ph, i, before);
 		if (last)
 			atomic_store(&p->me->limit, i + 1);
-		if (send_nth(p, ph, d, i) || wait_arrival(p, ph, i) || settle(p))
+		/* The event of one's own comes while the other side answers. */
+		if (send_nth(p, ph, d, i) || settle(p) || wait_arrival(p, ph, i))
 			return p->fault.status;
 		before = sample_lap(ph->sample, before);
 	}
