@@ -153,7 +153,7 @@ static void window_side_open(struct side *s)
 	must(s->window.addr == (uint64_t)mem.target && s->window.length == TARGET_LEN);
 	s->win_data = must_map(s, s->window.data_offset, s->window.length, RW);
 	s->win_ring = must_map(s, s->window.ring_offset, s->window.ring_length, RW);
-	s->win_state = must_map(s, KGNI_MMAP_STATE, KGNI_MMAP_PAGE, PROT_READ);
+	s->win_state = must_map(s, KGNI_MMAP_STATE, KGNI_MMAP_STATE_SIZE, PROT_READ);
 	kgni_ring_view_init(&s->queue, s->win_ring, s->window.slots);
 }
 
@@ -162,7 +162,7 @@ static void window_side_close(struct side *s)
 	if (s->win_data) {
 		munmap(s->win_data, s->window.length);
 		munmap(s->win_ring, s->window.ring_length);
-		munmap((void *)(uintptr_t)s->win_state, KGNI_MMAP_PAGE);
+		munmap((void *)(uintptr_t)s->win_state, KGNI_MMAP_STATE_SIZE);
 		if (s->own)
 			is_u64(close_window(s, &s->window), GNI_RC_SUCCESS);
 	}
