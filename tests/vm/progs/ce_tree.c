@@ -3,6 +3,9 @@
  * Reductions of the collective engine over trees of many shapes, against plain C:
  * every command, rounding mode and exception, in whatever order the leaves come.
  * Needs two NICs.
+ *
+ *	ce_tree
+ *	ce_tree lossy	ways between NICs fail; needs a kernel with fault injection
  */
 #include "common_tree.h"
 
@@ -346,6 +349,75 @@ static void processes(unsigned int leaves, unsigned int depth)
 static void test_processes_3(void) { processes(3, 2); }
 static void test_processes_64(void) { processes(64, 3); }
 
+/* --- ways that fail ----------------------------------------------------------------- */
+
+/* Post until it is not lost. Return: how often it was. */
+static unsigned int post_stubborn(unsigned int l, gni_ce_cmd_type_t cmd, uint64_t id,
+				  unsigned int *ended)
+{
+	gni_cq_handle_t tx = nics[t.leaf[l].device].tx;
+	gni_post_descriptor_t *d;
+	unsigned int lost = 0;
+	gni_cq_entry_t e;
+	gni_return_t rc;
+
+	for (;;) {
+		must_do(member_post(&leaf[l], 0, cmd, id, &given[0][l]));
+		rc = GNI_CqGetEvent(tx, &e);
+		if (rc == GNI_RC_NOT_DONE)
+			return lost;
+		is_rc(GNI_GetCompleted(tx, e, &d), rc);
+		if (rc == GNI_RC_SUCCESS) {
+			(*ended)++;
+			return lost;
+		}
+		must_rc(rc, GNI_RC_TRANSACTION_ERROR);
+		must(d == &leaf[l].d[0]);
+		ok(!GNI_CE_RES_STATUS_OK(&leaf[l].result[0]));
+		lost++;
+	}
+}
+
+/* One that does not get through has not taken part, and may post again. */
+static void test_lossy(void)
+{
+	unsigned int order[TREE_LEAVES], ended[TREE_NICS], i, lost = 0;
+	uint32_t seed = 2718;
+	struct ce_sum want;
+	uint64_t id;
+
+	tree_make(&t, 9, 3, &seed);
+	open_all();
+	losses(30, 0);
+	for (id = 0; id < 300 && !failures(); id++) {
+		gni_ce_cmd_type_t cmd = ce_commands[rnd(&seed) % CE_COMMAND_COUNT];
+
+		memset(ended, 0, sizeof(ended));
+		give_operands(given[0], cmd, &seed);
+		shuffle(order, t.leaves, &seed);
+		for (i = 0; i < t.leaves; i++)
+			lost += post_stubborn(order[i], cmd, id, &ended[t.leaf[order[i]].device]);
+		for (i = 0; i < t.leaves; i++) {
+			unsigned int device = t.leaf[i].device;
+
+			if (ended[device])
+				ended[device]--;
+			else
+				take_event(&nics[device]);
+		}
+		want = tree_reference(&t, cmd, given[0]);
+		for (i = 0; i < t.leaves; i++)
+			member_check(&leaf[i], 0, id, cmd, &want);
+	}
+	losses(0, 0);
+	ok(lost, "nothing was lost");
+	close_all();
+}
+
+static const struct test lossy_tests[] = {
+	CASE("posts that get lost, and are posted again", test_lossy, .seconds = 120),
+};
+
 static const struct test tests[] = {
 	CASE("every command, against plain C", test_commands, .seconds = 120),
 	CASE("every rounding mode and pair of numbers", test_rounding, .seconds = 120),
@@ -356,7 +428,9 @@ static const struct test tests[] = {
 	CASE("64 processes", test_processes_64, .seconds = 180),
 };
 
-int main(void)
+int main(int argc, char **argv)
 {
+	if (argc > 1 && !strcmp(argv[1], "lossy"))
+		return RUN_TESTS(lossy_tests);
 	return RUN_TESTS(tests);
 }

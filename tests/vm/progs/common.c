@@ -537,3 +537,24 @@ bool all_bytes(const void *buf, size_t len, unsigned char c)
 
 	return !len || (p[0] == c && !memcmp(p, p + 1, len - 1));
 }
+
+static void fault_setting(const char *fault, const char *name, int value)
+{
+	char path[128], text[16];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/sys/kernel/debug/kgni/%s/%s", fault, name);
+	n = snprintf(text, sizeof(text), "%d", value);
+	fd = open(path, O_WRONLY);
+	must(fd >= 0, "%s", path);
+	must(write(fd, text, n) == n, "%s", path);
+	close(fd);
+}
+
+void losses(int lost, int ack_lost)
+{
+	fault_setting("fail_link", "times", -1);
+	fault_setting("fail_link_ack", "times", -1);
+	fault_setting("fail_link", "probability", lost);
+	fault_setting("fail_link_ack", "probability", ack_lost);
+}

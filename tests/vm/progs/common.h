@@ -100,6 +100,8 @@ void reap_killed(pid_t pid);			/* a peer that SIGKILL ended */
 void give(int sem);				/* semaphores of shm */
 void take(int sem);				/* fails the process after PATIENCE */
 uint64_t now_ms(void);
+/* Of what goes to another NIC so many in a hundred are lost, or so many answers. */
+void losses(int lost, int ack_lost);
 unsigned int time_scale(void);			/* KGNI_TEST_SCALE: for slow kernels */
 unsigned int fewer(unsigned int n);		/* @n, or in slow kernels less, but not 0 */
 void nap(void);					/* one millisecond */

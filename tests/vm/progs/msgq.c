@@ -5,6 +5,7 @@
  *
  *	msgq
  *	msgq user	as a plain user: RLIMIT_MEMLOCK counts
+ *	msgq lossy	ways between NICs fail; needs a kernel with fault injection
  */
 #include <dirent.h>
 #include <fcntl.h>
@@ -837,6 +838,81 @@ static void test_memlock(void)
 	inst_close(&a);
 }
 
+/* --- ways that fail ----------------------------------------------------------------- */
+
+#define MESSAGES	1000
+
+/* One way of a connection. */
+struct way {
+	struct inst *from, *to;
+	gni_ep_handle_t ep;
+	unsigned int sent, told, failed, got;
+};
+
+static void way_events(struct way *way)
+{
+	gni_cq_entry_t ev;
+	gni_return_t rc;
+
+	while ((rc = GNI_CqGetEvent(way->from->n.tx, &ev)) != GNI_RC_NOT_DONE) {
+		ok(rc == GNI_RC_SUCCESS || rc == GNI_RC_TRANSACTION_ERROR, "%s", rc_name(rc));
+		is_u64(gni_cq_get_msg_id(ev), way->told);
+		way->told++;
+		way->failed += rc != GNI_RC_SUCCESS;
+	}
+}
+
+/* Each message comes once, and in order, whatever was said of it. */
+static void way_on(struct way *way)
+{
+	gni_return_t rc;
+
+	if (way->sent < MESSAGES) {
+		rc = send_number(way->from, way->ep, way->sent);
+		ok(rc == GNI_RC_SUCCESS || rc == GNI_RC_NOT_DONE, "%s", rc_name(rc));
+		way->sent += rc == GNI_RC_SUCCESS;
+	}
+	way_events(way);
+	is_rc(GNI_MsgqProgress(way->to->q, 0), GNI_RC_SUCCESS);
+	for (; way->got < way->to->count; way->got++)
+		is_u64(number(&way->to->in[way->got % ARRAY_SIZE(way->to->in)]), way->got);
+}
+
+static void lossy(int lost, int ack_lost, uint16_t retrans)
+{
+	struct way there, back;
+
+	pair_open(attrs(SIZE, 16, 1, 1));
+	there = (struct way){ .from = &a, .to = &b, .ep = to_b };
+	back = (struct way){ .from = &b, .to = &a, .ep = to_a };
+	must_do(GNI_SmsgSetMaxRetrans(a.n.h, retrans));
+	must_do(GNI_SmsgSetMaxRetrans(b.n.h, retrans));
+	losses(lost, ack_lost);
+	while ((there.got < MESSAGES || back.got < MESSAGES) && !failures()) {
+		way_on(&there);
+		way_on(&back);
+	}
+	losses(0, 0);
+	way_events(&there);
+	way_events(&back);
+	is_u64(there.told, MESSAGES);
+	is_u64(back.told, MESSAGES);
+	ok(!(there.failed + back.failed) == !!retrans, "%u failed", there.failed + back.failed);
+	pair_close();
+}
+
+static void test_lost(void) { lossy(20, 0, 100); }
+static void test_ack_lost(void) { lossy(0, 20, 100); }
+static void test_both_lost(void) { lossy(20, 20, 100); }
+static void test_no_retrans(void) { lossy(20, 20, 0); }
+
+static const struct test lossy_tests[] = {
+	CASE("messages lost, both ways", test_lost, .seconds = 120),
+	CASE("answers lost, both ways", test_ack_lost, .seconds = 120),
+	CASE("both lost, both ways", test_both_lost, .seconds = 120),
+	CASE("both lost, and given up", test_no_retrans, .seconds = 120),
+};
+
 static const struct test user_tests[] = {
 	CASE("RLIMIT_MEMLOCK", test_memlock),
 };
@@ -864,5 +940,7 @@ int main(int argc, char **argv)
 {
 	if (argc > 1 && !strcmp(argv[1], "user"))
 		return RUN_TESTS(user_tests);
+	if (argc > 1 && !strcmp(argv[1], "lossy"))
+		return RUN_TESTS(lossy_tests);
 	return RUN_TESTS(tests);
 }

@@ -3,8 +3,6 @@
  * Ways between NICs that fail: short messages that are sent again, and posts
  * that are not. Needs two NICs, debugfs, and a kernel with fault injection.
  */
-#include <fcntl.h>
-
 #include "common.h"
 
 #define MBOX	GNI_SMSG_TYPE_MBOX
@@ -13,28 +11,6 @@
 #define REMOTE	GNI_CQMODE_REMOTE_EVENT
 #define MAXSIZE	600
 #define IDS	100
-
-static void setting(const char *fault, const char *name, int value)
-{
-	char path[128], text[16];
-	int fd, n;
-
-	snprintf(path, sizeof(path), "/sys/kernel/debug/kgni/%s/%s", fault, name);
-	n = snprintf(text, sizeof(text), "%d", value);
-	fd = open(path, O_WRONLY);
-	must(fd >= 0, "%s", path);
-	must(write(fd, text, n) == n, "%s", path);
-	close(fd);
-}
-
-/* So many in a hundred are lost, or so many answers. */
-static void losses(int lost, int ack_lost)
-{
-	setting("fail_link", "times", -1);
-	setting("fail_link_ack", "times", -1);
-	setting("fail_link", "probability", lost);
-	setting("fail_link_ack", "probability", ack_lost);
-}
 
 /* --- messages ------------------------------------------------------------------- */
 
