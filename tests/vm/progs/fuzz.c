@@ -187,7 +187,7 @@ static bool is_aside(const char *text)
 	static bool aside;
 	bool was;
 
-	aside |= strstr(text, "FAULT_FLAG_ALLOW_RETRY missing") != NULL;
+	aside = aside || strstr(text, "FAULT_FLAG_ALLOW_RETRY missing");
 	was = aside;
 	if (strstr(text, "</TASK>"))
 		aside = false;
