@@ -12,7 +12,7 @@ table=tests/unit/abi/gni_abi.tsv
 header=include/gni_pub.h
 map=lib/libugni.map
 bt='``'
-row_format='%-33s  %-13s  %-19s  %-18s  %s\n'
+row_format='%-33s  %-13s  %-25s  %-18s  %s\n'
 
 # names KIND: calls of the table, of one kind.
 names()
@@ -63,7 +63,7 @@ lookup()
 rule()
 {
 	# shellcheck disable=SC2059
-	printf "$row_format" "$(dashes 33)" "$(dashes 13)" "$(dashes 19)" "$(dashes 18)" \
+	printf "$row_format" "$(dashes 33)" "$(dashes 13)" "$(dashes 25)" "$(dashes 18)" \
 		"$(dashes 50)"
 }
 
