@@ -20,6 +20,7 @@
 
 #include "kgni.h"
 #include "trace.h"
+#include "core/copy.h"
 
 /* Flags with an effect here, and hints that need none. */
 #define KGNI_MEM_FLAGS (GNI_MEM_READ_ONLY | GNI_MEM_USE_VMDH | GNI_MEM_USE_GART | \
@@ -254,54 +255,6 @@ static bool kgni_strings_are_fast(void)
 #endif
 }
 
-#define KGNI_COPY_BLOCK	64
-
-/* All of a block is read before any of it is written: TLBs of emulators like that. */
-static void kgni_copy_block(u64 *dst, const u64 *src)
-{
-	u64 a = READ_ONCE(src[0]), b = READ_ONCE(src[1]), c = READ_ONCE(src[2]);
-	u64 d = READ_ONCE(src[3]), e = READ_ONCE(src[4]), f = READ_ONCE(src[5]);
-	u64 g = READ_ONCE(src[6]), h = READ_ONCE(src[7]);
-
-	WRITE_ONCE(dst[0], a);
-	WRITE_ONCE(dst[1], b);
-	WRITE_ONCE(dst[2], c);
-	WRITE_ONCE(dst[3], d);
-	WRITE_ONCE(dst[4], e);
-	WRITE_ONCE(dst[5], f);
-	WRITE_ONCE(dst[6], g);
-	WRITE_ONCE(dst[7], h);
-}
-
-/* As memmove(), which moves strings. */
-static void kgni_copy_blocks(void *dst, const void *src, size_t n)
-{
-	if (((unsigned long)dst | (unsigned long)src) & 7 || kgni_strings_are_fast() ||
-	    (unsigned long)dst - (unsigned long)src < n) {
-		memmove(dst, src, n);
-		return;
-	}
-	for (; n >= KGNI_COPY_BLOCK; n -= KGNI_COPY_BLOCK) {
-		kgni_copy_block(dst, src);
-		dst += KGNI_COPY_BLOCK;
-		src += KGNI_COPY_BLOCK;
-	}
-	memcpy(dst, src, n);
-}
-
-/* Words that programs poll are never torn. */
-static void kgni_copy_bytes(void *dst, const void *src, size_t n)
-{
-	unsigned long align = (unsigned long)dst | (unsigned long)src;
-
-	if (n == 8 && !(align & 7))
-		WRITE_ONCE(*(u64 *)dst, READ_ONCE(*(const u64 *)src));
-	else if (n == 4 && !(align & 3))
-		WRITE_ONCE(*(u32 *)dst, READ_ONCE(*(const u32 *)src));
-	else
-		kgni_copy_blocks(dst, src, n);
-}
-
 /**
  * kgni_mdd_write - copy from kernel memory into a registration
  * @mdd: the registration, entered
@@ -317,7 +270,7 @@ void kgni_mdd_write(struct kgni_mdd *mdd, u64 addr, const void *src, size_t n)
 		size_t piece = kgni_mdd_run(mdd, addr, n);
 		void *dst = kgni_mdd_map(mdd, addr);
 
-		kgni_copy_bytes(dst, src, piece);
+		kgni_copy(dst, src, piece, kgni_strings_are_fast());
 		kunmap_local(dst);
 		addr += piece;
 		src += piece;
@@ -342,7 +295,7 @@ void kgni_mdd_copy(struct kgni_mdd *dst, u64 daddr, struct kgni_mdd *src, u64 sa
 		void *s = kgni_mdd_map(src, saddr);
 		void *d = kgni_mdd_map(dst, daddr);
 
-		kgni_copy_bytes(d, s, piece);
+		kgni_copy(d, s, piece, kgni_strings_are_fast());
 		kunmap_local(d);
 		kunmap_local(s);
 		daddr += piece;
