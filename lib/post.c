@@ -161,9 +161,18 @@ static gni_return_t prepare(struct gni_ep *ep, gni_post_descriptor_t *descr,
 gni_return_t ugni_post(struct gni_nic *nic, struct ugni_window **hint,
 		       const struct kgni_ioc_post *arg, struct gni_cq *cq)
 {
+	const bool rdma = arg->type <= GNI_POST_RDMA_GET;
+	gni_return_t rc;
+
+	/* Without an event nobody will know when it is over: see req_end() in cq.c. */
+	if (rdma)
+		ugni_add(&nic->rdma, 1U);
 	if (ugni_window_post(nic, arg, cq, hint))
 		return GNI_RC_SUCCESS;
-	return ugni_nic_call(nic, KGNI_IOC_POST, (void *)(uintptr_t)arg);
+	rc = ugni_nic_call(nic, KGNI_IOC_POST, (void *)(uintptr_t)arg);
+	if (rdma && !cq && rc != GNI_RC_SUCCESS)
+		ugni_add(&nic->rdma, -1U);
+	return rc;
 }
 
 /* @ep is locked, and unlocked. */
@@ -179,14 +188,9 @@ static gni_return_t post_locked(struct gni_ep *ep, gni_post_descriptor_t *descr,
 	ugni_unlock(ep);
 	if (rc != GNI_RC_SUCCESS)
 		return rc;
-	/* Without an event nobody will know when it is over: see req_end() in cq.c. */
-	if (arg.type <= GNI_POST_RDMA_GET)
-		ugni_add(&nic->rdma, 1U);
 	rc = ugni_post(nic, &ep->window, &arg, cq);
 	if (cq)
 		ugni_cq_posted(cq, tid, false, rc);
-	else if (rc != GNI_RC_SUCCESS && arg.type <= GNI_POST_RDMA_GET)
-		ugni_add(&nic->rdma, -1U);
 	if (rc == GNI_RC_ERROR_RESOURCE && arg.type <= GNI_POST_RDMA_GET)
 		ugni_count(nic, GNI_STAT_FLBTE_TXD_NONE);
 	return rc == GNI_RC_SUCCESS || !ugni_debugging() ? rc : explain(&arg, rc);

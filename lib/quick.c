@@ -342,13 +342,9 @@ static ugni_cold gni_return_t post_again(const struct quick *q)
 	u32 tid = 0;
 
 	kgni_descr_read(&arg, q->d, &none);
-	if (arg.type <= GNI_POST_RDMA_GET) {
-		/* Without an event nobody will know when it is over. */
-		ugni_add(&nic->rdma, 1U);
-		if (cq) {
-			q->req->rdma = true;
-			q->req->async = true;
-		}
+	if (arg.type <= GNI_POST_RDMA_GET && cq) {
+		q->req->rdma = true;
+		q->req->async = true;
 	}
 	arg.remote_pe = q->ep->remote_pe;
 	arg.remote_event = q->ep->remote_event;

@@ -271,20 +271,30 @@ static void test_rdma(void **unused)
 	scene_end(&c);
 }
 
+/* A scene whose windows have their mark where posts can write: at the page that is returned. */
+static struct kgni_window_state *scene_on_mark(struct scene *c, gni_post_descriptor_t *d,
+					       gni_post_type_t type)
+{
+	struct kgni_window_state *page = (void *)memory[PLACES - 1];
+
+	scene(c);
+	drv.state = page;
+	c->mh.qword2 = (u64)(uintptr_t)page;
+	*d = descriptor(c, type);
+	d->remote_addr = (u64)(uintptr_t)page + 4096;
+	return page;
+}
+
 /* The window ends with the post itself: the driver does it once more. */
 static void test_rdma_ended(void **unused)
 {
-	struct kgni_window_state *page = (void *)memory[PLACES - 1];
+	struct kgni_window_state *page;
 	gni_post_descriptor_t d;
 	struct scene c;
 	int i;
 
 	(void)unused;
-	scene(&c);
-	drv.state = page;
-	c.mh.qword2 = (u64)(uintptr_t)page;
-	d = descriptor(&c, GNI_POST_RDMA_PUT);
-	d.remote_addr = (u64)(uintptr_t)page + 4096;
+	page = scene_on_mark(&c, &d, GNI_POST_RDMA_PUT);
 	for (i = 0; i < 3; i++)
 		post_one(&c, &d, GNI_RC_SUCCESS);
 	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
@@ -293,6 +303,18 @@ static void test_rdma_ended(void **unused)
 	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 2);
 	assert_int_equal(fake.last.type, GNI_POST_RDMA_PUT);
 	assert_int_equal(fake.last.src_cq, c.s.cq->id);
+	assert_int_equal(c.s.nic->rdma, 0);
+	/* One that is refused then is under way nowhere. */
+	d.remote_addr = (u64)(uintptr_t)page + 4096;
+	for (i = 0; i < 6; i++)
+		post_one(&c, &d, GNI_RC_SUCCESS);
+	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
+	d.remote_addr = (u64)(uintptr_t)page->live;
+	d.cq_mode = GNI_CQMODE_SILENT;
+	local[0] = 0;
+	fake.post_answer = GNI_RC_ERROR_RESOURCE;
+	assert_int_equal(GNI_PostRdma(c.s.ep, &d), GNI_RC_ERROR_RESOURCE);
+	fake.post_answer = 0;
 	assert_int_equal(c.s.nic->rdma, 0);
 	scene_end(&c);
 }
@@ -420,16 +442,12 @@ static void test_ended(void **unused)
 /* The mark lies where the post writes, so the window ends with the post itself. */
 static void test_ended_meanwhile(void **unused)
 {
-	struct kgni_window_state *page = (void *)memory[PLACES - 1];
+	struct kgni_window_state *page;
 	gni_post_descriptor_t d;
 	struct scene c;
 
 	(void)unused;
-	scene(&c);
-	drv.state = page;
-	c.mh.qword2 = (u64)(uintptr_t)page;
-	d = descriptor(&c, GNI_POST_FMA_PUT);
-	d.remote_addr = (u64)(uintptr_t)page + 4096;
+	page = scene_on_mark(&c, &d, GNI_POST_FMA_PUT);
 	post_one(&c, &d, GNI_RC_SUCCESS);
 	post_one(&c, &d, GNI_RC_SUCCESS);
 	assert_int_equal(post_one(&c, &d, GNI_RC_SUCCESS), 0);
