@@ -590,9 +590,9 @@ static gni_return_t nothing_there(void)
 static ugni_apart gni_return_t own_message(struct gni_cq *cq, u64 e)
 {
 	const u32 tid = (u32)CORE_BITS(e, KGNI_CQE_SMSG_TID_SHIFT, KGNI_CQE_SMSG_TID_BITS);
-	struct ugni_req *r = ugni_req_at(&cq->reqs, tid & (UGNI_REQ_MAX - 1));
+	struct ugni_req *r = ugni_req_find(&cq->reqs, tid, true);
 
-	if (likely(r && r->live && r->channel && ugni_req_tid(r) == tid))
+	if (likely(r))
 		req_end(cq, r);
 	return GNI_RC_SUCCESS;
 }
