@@ -156,6 +156,9 @@ struct region {
 };
 
 unsigned int device_count(void);
+gni_job_limits_t no_limits(void);
+/* Of a job on the first device. */
+void job_resource_is(uint8_t ptag, gni_job_res_t type, uint64_t used, uint64_t most);
 void nic_open(struct nic *n, uint32_t device, uint32_t id);
 void nic_open_modes(struct nic *n, uint32_t device, uint32_t id, uint32_t modes);
 void nic_close(struct nic *n);
@@ -259,6 +262,8 @@ struct raw_cq {
 };
 
 int raw_open(unsigned int device);		/* a file, not attached */
+/* A job to be configured, with no limit of its own. */
+struct kgni_ioc_job raw_job(uint64_t job_id, uint32_t ptag, uint32_t cookie);
 int raw_attach(unsigned int device, uint32_t id, uint32_t modes);
 void raw_cq_open(int fd, uint32_t entries, uint32_t mode, struct raw_cq *cq);
 struct kgni_mem_handle raw_mem_open(int fd, void *buf, size_t len, uint32_t flags, uint32_t cq);

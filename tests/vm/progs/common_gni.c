@@ -11,6 +11,23 @@ unsigned int device_count(void)
 	return GNI_GetNumLocalDevices(&n) == GNI_RC_SUCCESS ? n : 0;
 }
 
+gni_job_limits_t no_limits(void)
+{
+	gni_job_limits_t l;
+
+	memset(&l, 0xff, sizeof(l));
+	return l;
+}
+
+void job_resource_is(uint8_t ptag, gni_job_res_t type, uint64_t used, uint64_t most)
+{
+	gni_job_res_desc_t desc = { 0 };
+
+	is_rc(GNI_GetJobResInfo(0, ptag, type, &desc), GNI_RC_SUCCESS);
+	is_u64(desc.used, used, "resource %u", type);
+	is_u64(desc.limit, most, "resource %u", type);
+}
+
 gni_cq_handle_t cq_open(struct nic *n, uint32_t entries, gni_cq_mode_t mode)
 {
 	gni_cq_handle_t cq = NULL;

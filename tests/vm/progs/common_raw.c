@@ -18,6 +18,19 @@ int raw_open(unsigned int device)
 	return fd;
 }
 
+struct kgni_ioc_job raw_job(uint64_t job_id, uint32_t ptag, uint32_t cookie)
+{
+	struct kgni_ioc_job job;
+
+	memset(&job, 0xff, sizeof(job));	/* KGNI_JOB_KEEP */
+	job.job_id = job_id;
+	job.ptag = ptag;
+	job.cookie = cookie;
+	job.flags = 0;
+	job.ntt = (struct kgni_ioc_ntt){ 0 };
+	return job;
+}
+
 int raw_attach(unsigned int device, uint32_t id, uint32_t modes)
 {
 	struct kgni_ioc_attach arg = {

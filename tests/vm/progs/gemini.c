@@ -13,14 +13,6 @@
 #define BLOCK		(128UL << 10)
 #define GLOBAL		GNI_CQMODE_GLOBAL_EVENT
 
-static gni_job_limits_t no_limits(void)
-{
-	gni_job_limits_t l;
-
-	memset(&l, 0xff, sizeof(l));
-	return l;
-}
-
 static gni_return_t limit(gni_job_limits_t l)
 {
 	return GNI_ConfigureJob(0, JOB, PTAG, COOKIE, &l);
@@ -36,15 +28,6 @@ static void join(struct nic *n)
 static void leave(struct nic *n)
 {
 	must_do(GNI_CdmDestroy(n->cdm));
-}
-
-static void resource_is(gni_job_res_t type, uint64_t used, uint64_t most)
-{
-	gni_job_res_desc_t desc = { 0 };
-
-	is_rc(GNI_GetJobResInfo(0, PTAG, type, &desc), GNI_RC_SUCCESS);
-	is_u64(desc.used, used, "resource %u", type);
-	is_u64(desc.limit, most, "resource %u", type);
 }
 
 /* Memory that begins where a block does. */
@@ -101,17 +84,11 @@ static void test_arguments(void)
 /* Limits of what it does not have. */
 static void test_other_kind(void)
 {
-	struct kgni_ioc_job job;
+	struct kgni_ioc_job job = raw_job(JOB, PTAG, COOKIE);
 	__s32 *fields[] = { &job.ce_limit, &job.iommu_limit, &job.dla_limit };
 	int fd = raw_open(0);
 	size_t i;
 
-	memset(&job, 0xff, sizeof(job));
-	job.job_id = JOB;
-	job.ptag = PTAG;
-	job.cookie = COOKIE;
-	job.flags = 0;
-	job.ntt = (struct kgni_ioc_ntt){ 0 };
 	for (i = 0; i < ARRAY_SIZE(fields); i++) {
 		*fields[i] = 1;
 		is_u64(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), GNI_RC_INVALID_PARAM, "%zu", i);
@@ -138,30 +115,30 @@ static void test_mrt(void)
 	l.a.mrt_limit = 3;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	join(&n);
-	resource_is(GNI_JOB_RES_MRT, 0, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 0, 3);
 	is_rc(enter(&n, mem, 4 * BLOCK, 0, &more), GNI_RC_ERROR_RESOURCE);
-	resource_is(GNI_JOB_RES_MRT, 0, 3);
-	resource_is(GNI_JOB_RES_MDD, 0, 4095);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 0, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 0, 4095);
 	is_rc(enter(&n, mem, 2 * BLOCK, 0, &mh[0]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MRT, 2, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 2, 3);
 	is_u64(attribute(&mh[0], GNI_MEMHNDL_ATTR_MRT), 1);
 	is_u64(attribute(&mh[0], GNI_MEMHNDL_ATTR_GART), 0);
 	/* Two bytes may be in two blocks. */
 	is_rc(enter(&n, mem + BLOCK - 1, 2, 0, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(enter(&n, mem + BLOCK - 1, 1, 0, &mh[1]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MRT, 3, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 3, 3);
 	is_rc(enter(&n, mem, 1, 0, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(GNI_MemDeregister(n.h, &mh[0]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MRT, 1, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 1, 3);
 	is_rc(enter(&n, mem + BLOCK - 1, 2, 0, &mh[0]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MRT, 3, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 3, 3);
 	/* Pages of the other kind are no blocks. */
 	is_rc(enter(&n, mem, 2 * BLOCK, GNI_MEM_USE_GART, &more), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MRT, 3, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 3, 3);
 	/* What a program says of its memory does not get it around. */
 	is_rc(enter(&n, mem, 1, GNI_MEM_PHYS_CONT, &more), GNI_RC_ERROR_RESOURCE);
 	leave(&n);
-	resource_is(GNI_JOB_RES_MRT, 0, 1 << 24);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 0, 1 << 24);
 }
 
 static void test_gart(void)
@@ -176,19 +153,19 @@ static void test_gart(void)
 	join(&n);
 	is_rc(enter(&n, mem, 3 * PAGE, GNI_MEM_USE_GART, &mh[0]), GNI_RC_SUCCESS);
 	is_rc(enter(&n, mem + PAGE - 1, 2, GNI_MEM_USE_GART, &mh[1]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_GART, 5, 5);
-	resource_is(GNI_JOB_RES_MRT, 0, 1 << 24);
+	job_resource_is(PTAG, GNI_JOB_RES_GART, 5, 5);
+	job_resource_is(PTAG, GNI_JOB_RES_MRT, 0, 1 << 24);
 	is_u64(attribute(&mh[0], GNI_MEMHNDL_ATTR_MRT), 0);
 	is_u64(attribute(&mh[0], GNI_MEMHNDL_ATTR_GART), 1);
 	is_rc(enter(&n, mem, 1, GNI_MEM_USE_GART, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(enter(&n, mem, 1, 0, &more), GNI_RC_SUCCESS);
 	is_rc(GNI_MemDeregister(n.h, &mh[1]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_GART, 3, 5);
+	job_resource_is(PTAG, GNI_JOB_RES_GART, 3, 5);
 	is_rc(enter(&n, mem, 3 * PAGE, GNI_MEM_USE_GART, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(enter(&n, mem, 2 * PAGE, GNI_MEM_USE_GART, &more), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_GART, 5, 5);
+	job_resource_is(PTAG, GNI_JOB_RES_GART, 5, 5);
 	leave(&n);
-	resource_is(GNI_JOB_RES_GART, 0, 0x7fffffff);
+	job_resource_is(PTAG, GNI_JOB_RES_GART, 0, 0x7fffffff);
 }
 
 /* Tables are of addresses alone, of blocks without replacements. */

@@ -19,14 +19,6 @@
 #define BOB		1001
 #define GLOBAL		GNI_CQMODE_GLOBAL_EVENT
 
-static gni_job_limits_t no_limits(void)
-{
-	gni_job_limits_t l;
-
-	memset(&l, 0xff, sizeof(l));
-	return l;
-}
-
 static gni_return_t configure(uint64_t job, uint8_t ptag, uint32_t cookie)
 {
 	return GNI_ConfigureJob(0, job, ptag, cookie, NULL);
@@ -56,15 +48,6 @@ static void end_job(uint8_t ptag, uint32_t cookie)
 
 	is_rc(attach(&n, ptag, cookie, 0), GNI_RC_SUCCESS);
 	leave(&n);
-}
-
-static void resource_is(gni_job_res_t type, uint64_t used, uint64_t most)
-{
-	gni_job_res_desc_t desc = { 0 };
-
-	is_rc(GNI_GetJobResInfo(0, PTAG, type, &desc), GNI_RC_SUCCESS);
-	is_u64(desc.used, used, "resource %u", type);
-	is_u64(desc.limit, most, "resource %u", type);
 }
 
 static void be(uint32_t uid)
@@ -117,8 +100,8 @@ static void test_arguments(void)
 	l.a.m.iommu_limit = 200;
 	l.b.dla_limit = 16;
 	is_rc(limit(l), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MDD, 0, 4095);
-	resource_is(GNI_JOB_RES_DLA, 0, 16);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 0, 4095);
+	job_resource_is(PTAG, GNI_JOB_RES_DLA, 0, 16);
 	end_job(PTAG, COOKIE);
 }
 
@@ -195,21 +178,21 @@ static void test_mdds(void)
 
 	l.mdd_limit = 3;
 	is_rc(limit(l), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MDD, 0, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 0, 3);
 	is_rc(attach(&n, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
 	is_rc(attach(&m, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
 	for (i = 0; i < 3; i++)
 		mem_open(i == 1 ? &m : &n, mem, PAGE, NULL, 0, &mh[i]);
-	resource_is(GNI_JOB_RES_MDD, 3, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 3, 3);
 	is_rc(GNI_MemRegister(n.h, (uintptr_t)mem, PAGE, NULL, 0, -1, &mh[3]),
 	      GNI_RC_ERROR_RESOURCE);
 	is_rc(GNI_MemDeregister(m.h, &mh[1]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MDD, 2, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 2, 3);
 	mem_open(&n, mem, PAGE, NULL, 0, &mh[1]);
 	/* Lower than what there is: it stays, and no more come until some have gone. */
 	l.mdd_limit = 1;
 	is_rc(limit(l), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MDD, 3, 1);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 3, 1);
 	for (i = 0; i < 3; i++) {
 		is_rc(GNI_MemRegister(n.h, (uintptr_t)mem, PAGE, NULL, 0, -1, &mh[3]),
 		      GNI_RC_ERROR_RESOURCE);
@@ -218,14 +201,14 @@ static void test_mdds(void)
 	mem_open(&n, mem, PAGE, NULL, 0, &mh[0]);
 	/* A field that is left as it is. */
 	is_rc(limit(no_limits()), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_MDD, 1, 1);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 1, 1);
 	l.mdd_limit = 10;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	mem_open(&n, mem, PAGE, NULL, 0, &mh[1]);
-	resource_is(GNI_JOB_RES_MDD, 2, 10);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 2, 10);
 	leave(&n);
 	leave(&m);
-	resource_is(GNI_JOB_RES_MDD, 0, 4095);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 0, 4095);
 }
 
 static void test_memory(void)
@@ -239,19 +222,19 @@ static void test_memory(void)
 	l.a.m.iommu_limit = 1;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	is_rc(attach(&n, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_IOMMU, 0, 2 * mib);
+	job_resource_is(PTAG, GNI_JOB_RES_IOMMU, 0, 2 * mib);
 	mem_open(&n, mem, mib, NULL, 0, &mh[0]);
 	mem_open(&n, mem, mib, NULL, 0, &mh[1]);
-	resource_is(GNI_JOB_RES_IOMMU, 2 * mib, 2 * mib);
+	job_resource_is(PTAG, GNI_JOB_RES_IOMMU, 2 * mib, 2 * mib);
 	is_rc(GNI_MemRegister(n.h, (uintptr_t)mem, 1, NULL, 0, -1, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(GNI_MemDeregister(n.h, &mh[0]), GNI_RC_SUCCESS);
 	is_rc(GNI_MemRegister(n.h, (uintptr_t)mem, mib + 1, NULL, 0, -1, &more),
 	      GNI_RC_ERROR_RESOURCE);
-	resource_is(GNI_JOB_RES_IOMMU, mib, 2 * mib);
-	resource_is(GNI_JOB_RES_MDD, 1, 4095);
+	job_resource_is(PTAG, GNI_JOB_RES_IOMMU, mib, 2 * mib);
+	job_resource_is(PTAG, GNI_JOB_RES_MDD, 1, 4095);
 	/* Whole pages count. */
 	mem_open(&n, mem + PAGE - 1, 2, NULL, 0, &mh[0]);
-	resource_is(GNI_JOB_RES_IOMMU, mib + 2 * PAGE, 2 * mib);
+	job_resource_is(PTAG, GNI_JOB_RES_IOMMU, mib + 2 * PAGE, 2 * mib);
 	leave(&n);
 }
 
@@ -266,10 +249,10 @@ static void test_queues(void)
 	is_rc(attach(&n, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
 	cq[0] = cq_open(&n, 1, GNI_CQ_NOBLOCK);
 	cq[1] = cq_open(&n, 1, GNI_CQ_NOBLOCK);
-	resource_is(GNI_JOB_RES_CQ, 2, 2);
+	job_resource_is(PTAG, GNI_JOB_RES_CQ, 2, 2);
 	is_rc(GNI_CqCreate(n.h, 1, 0, GNI_CQ_NOBLOCK, NULL, NULL, &more), GNI_RC_ERROR_RESOURCE);
 	is_rc(GNI_CqDestroy(cq[0]), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_CQ, 1, 2);
+	job_resource_is(PTAG, GNI_JOB_RES_CQ, 1, 2);
 	cq[0] = cq_open(&n, 1, GNI_CQ_NOBLOCK);
 	leave(&n);
 }
@@ -284,13 +267,13 @@ static void test_fma(void)
 	is_rc(attach(&n, PTAG, COOKIE, 0), GNI_RC_ERROR_RESOURCE);
 	leave(&n);
 	/* That was no end of the job. */
-	resource_is(GNI_JOB_RES_FMA, 0, 0);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 0, 0);
 	is_rc(attach(&shared, PTAG, COOKIE, GNI_CDM_MODE_FMA_SHARED), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_SFMA, 1, 65536);
+	job_resource_is(PTAG, GNI_JOB_RES_SFMA, 1, 65536);
 	l.fma_limit = 1;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	is_rc(attach(&n, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_FMA, 1, 1);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 1, 1);
 	is_rc(attach(&m, PTAG, COOKIE, 0), GNI_RC_ERROR_RESOURCE);
 	leave(&m);
 	leave(&n);
@@ -324,12 +307,12 @@ static void test_rdma(void)
 	desc_init(&d, GNI_POST_RDMA_PUT, GLOBAL);
 	desc_move(&d, (void *)r.addr, &r.mh, &r, len / 2, len / 2);
 	is_rc(GNI_PostRdma(ep, &d), GNI_RC_ERROR_RESOURCE);
-	resource_is(GNI_JOB_RES_RMDA, 0, 0);
+	job_resource_is(PTAG, GNI_JOB_RES_RMDA, 0, 0);
 	l.bte_limit = 1;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	is_rc(post_wait(ep, n.tx, &d), GNI_RC_SUCCESS);
 	ok(wait_for(no_rdma()));
-	resource_is(GNI_JOB_RES_RMDA, 0, 1);
+	job_resource_is(PTAG, GNI_JOB_RES_RMDA, 0, 1);
 	leave(&n);
 }
 
@@ -409,7 +392,7 @@ static void test_chains(void)
 	is_rc(chain_post(&c, 4), GNI_RC_ERROR_RESOURCE);
 	is_rc(chain_post(&c, 3), GNI_RC_SUCCESS);
 	is_rc(complete(c.n.tx, &c.d, NULL), GNI_RC_SUCCESS);
-	resource_is(GNI_JOB_RES_DLA, 0, 3);
+	job_resource_is(PTAG, GNI_JOB_RES_DLA, 0, 3);
 	/* One that waits in the driver keeps what it has, and is ended with its process. */
 	for (i = 0; i < 2; i++) {
 		pid = peer(waits_with_chain, NULL);
@@ -428,7 +411,7 @@ static void test_chains(void)
 			reap_killed(pid);
 		else
 			reap(pid);
-		resource_is(GNI_JOB_RES_DLA, 0, 3);
+		job_resource_is(PTAG, GNI_JOB_RES_DLA, 0, 3);
 	}
 	quiesce(false);
 	is_rc(chain_post(&c, 2), GNI_RC_SUCCESS);
@@ -439,15 +422,9 @@ static void test_chains(void)
 /* Limits of what devices of another kind have. */
 static void test_other_kind(void)
 {
-	struct kgni_ioc_job job;
+	struct kgni_ioc_job job = raw_job(JOB, PTAG, COOKIE);
 	int fd = raw_open(0);
 
-	memset(&job, 0xff, sizeof(job));
-	job.job_id = JOB;
-	job.ptag = PTAG;
-	job.cookie = COOKIE;
-	job.flags = 0;
-	job.ntt = (struct kgni_ioc_ntt){ 0 };
 	job.mrt_limit = 1;
 	is_u64(ioctl(fd, KGNI_IOC_JOB_CONFIGURE, &job), GNI_RC_INVALID_PARAM);
 	job.mrt_limit = KGNI_JOB_KEEP;
@@ -472,7 +449,7 @@ static void alice_joins(void *arg)
 	is_rc(GNI_GetPtag(0, COOKIE, &ptag), GNI_RC_SUCCESS);
 	is_u64(ptag, PTAG);
 	is_rc(limit(l), GNI_RC_PERMISSION_ERROR);
-	resource_is(GNI_JOB_RES_FMA, 1, 5);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 1, 5);
 	give(0);
 	take(1);
 }
@@ -505,7 +482,7 @@ static void begun_by(uint8_t ptag)
 	reap(peer(bob_may_not, NULL));
 	give(1);
 	reap(pid);
-	resource_is(GNI_JOB_RES_FMA, 0, 512);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 0, 512);
 }
 
 static void test_users(void)
@@ -531,10 +508,10 @@ static void test_asking(void)
 	l.fma_limit = 5;
 	is_rc(limit(l), GNI_RC_SUCCESS);
 	reap(peer(asks, NULL));
-	resource_is(GNI_JOB_RES_FMA, 0, 5);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 0, 5);
 	reap(peer(asks, NULL));
 	end_job(PTAG, COOKIE);
-	resource_is(GNI_JOB_RES_FMA, 0, 512);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 0, 512);
 }
 
 static int try_attach(uint32_t cookie)
@@ -619,7 +596,7 @@ static void test_contention(void)
 	for (i = 0; i < ARRAY_SIZE(pid); i++)
 		reap(pid[i]);
 	ok(shm->word[1]);
-	resource_is(GNI_JOB_RES_FMA, 0, 512);
+	job_resource_is(PTAG, GNI_JOB_RES_FMA, 0, 512);
 	is_rc(attach(&shared, PTAG, COOKIE, 0), GNI_RC_SUCCESS);
 	leave(&shared);
 }

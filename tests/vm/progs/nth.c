@@ -1374,12 +1374,7 @@ static const struct row row_ntt_configure = {
 
 static void prepare_job(void)
 {
-	memset(&job, 0xff, sizeof(job));
-	job.job_id = 1;
-	job.ptag = 77;
-	job.cookie = OTHER_COOKIE;
-	job.flags = 0;
-	job.ntt = (struct kgni_ioc_ntt){ 0 };
+	job = raw_job(1, 77, OTHER_COOKIE);
 }
 
 static long call_job(void)
