@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
 # Compares the table of calls in calls.rst with the sources it is made from, and
-# what libugni.so exports with the table and with libugni.map. Prints TAP.
+# what libugni.so exports with the table, with libugni.map, and with all of the
+# interface that is for programs. Prints TAP.
 #
 #	Documentation/check-calls.sh [BUILD_DIR]	(build)
 #	Documentation/check-calls.sh --update		write calls.rst anew
@@ -10,6 +11,7 @@ cd "$(dirname "$0")/.."
 
 page=Documentation/calls.rst
 map=lib/libugni.map
+table=tests/unit/abi/gni_abi.tsv
 number=0
 failed=0
 
@@ -75,6 +77,18 @@ exported_calls()
 	exported | grep -v '_str$'
 }
 
+# What the interface has for programs; no exceptions.
+missing()
+{
+	awk -F '\t' '$1 == "func" && ($2 == "user" || $2 == "accessor") { print $3 }' "$table" |
+		grep . | grep -vxF -f <(exported)
+}
+
+every_call_exported()
+{
+	[ -s "$table" ] && ! missing
+}
+
 every_call_has_a_file()
 {
 	! awk '$2 == "built" && $3 == "-"' "$page" | grep .
@@ -84,6 +98,7 @@ run_checks()
 {
 	check "calls.rst: is what gen-calls.sh writes" same_page
 	check "libugni.so exports what libugni.map names" same_names "$(mapped)" "$(exported)"
+	check "libugni.so exports every call and accessor of the interface" every_call_exported
 	check "calls.rst: what libugni.so exports is built" \
 		same_names "$(built)" "$(exported_calls)"
 	check "calls.rst: what is built is in a file" every_call_has_a_file

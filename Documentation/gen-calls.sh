@@ -115,9 +115,8 @@ head_of_page()
 	===============================
 
 	Every function of interface version 0x5c, and those of newer versions that
-	``gni_pub.h`` has. ``libugni.so`` exports those that are built, and no others: a
-	program that needs one that is not does not link. A page is a manual page of
-	section 3; ``man`` finds it by the name of each call.
+	``gni_pub.h`` has. ``libugni.so`` exports all that are for programs. A page is a
+	manual page of section 3; ``man`` finds it by the name of each call.
 	END
 }
 

@@ -631,7 +631,7 @@ uint64_t gni_cq_get_type(gni_cq_entry_t entry);
  * Interface: 000, line 381.
  *
  * Context: any; no system call.
- * Return: its number; 0 where there are no such buffers.
+ * Return: its number; 0 for every event of a NIC without such buffers, as all are here.
  */
 uint64_t gni_cq_get_block_id(gni_cq_entry_t entry);
 
@@ -642,7 +642,7 @@ uint64_t gni_cq_get_block_id(gni_cq_entry_t entry);
  * Interface: 000, line 382.
  *
  * Context: any; no system call.
- * Return: how many; 0 where there are no such buffers.
+ * Return: how many; 0 for every event of a NIC without such buffers, as all are here.
  */
 uint64_t gni_cq_get_unsuccessful_cnt(gni_cq_entry_t entry);
 
@@ -653,7 +653,7 @@ uint64_t gni_cq_get_unsuccessful_cnt(gni_cq_entry_t entry);
  * Interface: 000, line 383.
  *
  * Context: any; no system call.
- * Return: its number; 0 where there are no such buffers.
+ * Return: its number; 0 for every event of a NIC without such buffers, as all are here.
  */
 uint64_t gni_cq_get_marker_id(gni_cq_entry_t entry);
 
@@ -664,7 +664,7 @@ uint64_t gni_cq_get_marker_id(gni_cq_entry_t entry);
  * Interface: 000, line 384.
  *
  * Context: any; no system call.
- * Return: how many; 0 where there are no such buffers.
+ * Return: how many; 0 for every event of a NIC without such buffers, as all are here.
  */
 uint64_t gni_cq_get_failed_enqueue_cnt(gni_cq_entry_t entry);
 

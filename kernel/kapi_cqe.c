@@ -85,6 +85,18 @@ uint64_t gni_cq_get_type(gni_cq_entry_t entry)
 }
 EXPORT_SYMBOL_GPL(gni_cq_get_type);
 
+uint64_t gni_cq_get_ce_id(gni_cq_entry_t entry)
+{
+	return kgni_cqe_info(entry);
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_ce_id);
+
+uint64_t gni_cq_get_reductn_id(gni_cq_entry_t entry)
+{
+	return entry & KGNI_CQE_DATA_MASK;
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_reductn_id);
+
 uint64_t gni_cq_get_trans_type(gni_cq_entry_t entry)
 {
 	return kgni_cqe_info(entry);
@@ -130,7 +142,34 @@ void gni_cq_clr_status(gni_cq_entry_t *entry)
 }
 EXPORT_SYMBOL_GPL(gni_cq_clr_status);
 
-/* No entry here tells of a DLA block or of the way into a BTE channel. */
+/*
+ * No entry here tells of a DLA block, as no NIC has such buffers, or of the way into a
+ * BTE channel.
+ */
+uint64_t gni_cq_get_block_id(gni_cq_entry_t entry)
+{
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_block_id);
+
+uint64_t gni_cq_get_unsuccessful_cnt(gni_cq_entry_t entry)
+{
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_unsuccessful_cnt);
+
+uint64_t gni_cq_get_marker_id(gni_cq_entry_t entry)
+{
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_marker_id);
+
+uint64_t gni_cq_get_failed_enqueue_cnt(gni_cq_entry_t entry)
+{
+	return 0;
+}
+EXPORT_SYMBOL_GPL(gni_cq_get_failed_enqueue_cnt);
+
 unsigned int gni_cq_status_dla_overflow(gni_cq_entry_t entry)
 {
 	return 0;

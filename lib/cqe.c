@@ -111,7 +111,34 @@ UGNI_PUBLIC void gni_cq_clr_status(gni_cq_entry_t *entry)
 	kgni_cqe_clr_status(entry);
 }
 
-/* No entry here tells of a DLA block or of the way into a BTE channel. */
+/*
+ * No entry here tells of a DLA block, as no NIC has such buffers, or of the way into a
+ * BTE channel.
+ */
+UGNI_PUBLIC uint64_t gni_cq_get_block_id(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_unsuccessful_cnt(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_marker_id(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
+UGNI_PUBLIC uint64_t gni_cq_get_failed_enqueue_cnt(gni_cq_entry_t entry)
+{
+	(void)entry;
+	return 0;
+}
+
 UGNI_PUBLIC unsigned int gni_cq_status_dla_overflow(gni_cq_entry_t entry)
 {
 	(void)entry;

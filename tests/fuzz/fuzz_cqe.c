@@ -81,6 +81,10 @@ static void check_read(u64 e)
 	check(gni_cq_get_tid(e) == get(e, tid_field(e)), "%#llx", show(e));
 	check(gni_cq_get_type(e) == get(e, f_type), "%#llx", show(e));
 	check(gni_cq_get_trans_type(e) == get(e, f_info), "%#llx", show(e));
+	check(gni_cq_get_ce_id(e) == get(e, f_info), "%#llx", show(e));
+	check(gni_cq_get_reductn_id(e) == get(e, f_data), "%#llx", show(e));
+	check(!gni_cq_get_block_id(e) && !gni_cq_get_unsuccessful_cnt(e), "%#llx", show(e));
+	check(!gni_cq_get_marker_id(e) && !gni_cq_get_failed_enqueue_cnt(e), "%#llx", show(e));
 	check(!gni_cq_status_dla_overflow(e) && !gni_cq_bte_enq_status(e), "%#llx", show(e));
 }
 

@@ -357,6 +357,15 @@ static void words(void)
 	kct_true(!GNI_CQ_OVERRUN(~(1ULL << 63)));
 }
 
+/* What only events of the deadlock avoidance buffers have. */
+static void no_buffers(gni_cq_entry_t e)
+{
+	kct_eq(gni_cq_get_block_id(e), 0);
+	kct_eq(gni_cq_get_unsuccessful_cnt(e), 0);
+	kct_eq(gni_cq_get_marker_id(e), 0);
+	kct_eq(gni_cq_get_failed_enqueue_cnt(e), 0);
+}
+
 static void fields(void)
 {
 	gni_cq_entry_t post = 1ULL << 56, smsg = 1ULL << 56 | 1ULL << 54;
@@ -385,6 +394,11 @@ static void fields(void)
 	kct_eq(gni_cq_get_data(0xffffffffffffULL), 0xffffffffffffULL);
 	kct_eq(gni_cq_get_info(5ULL << 48), 5);
 	kct_eq(gni_cq_get_trans_type(7ULL << 48), 7);
+	kct_eq(gni_cq_get_ce_id(9ULL << 48), 9);
+	kct_eq(gni_cq_get_reductn_id(0xfedcba987654ULL), 0xfedcba987654ULL);
+	no_buffers(post);
+	no_buffers(smsg);
+	no_buffers(~0ULL);
 	kct_eq(gni_cq_status_dla_overflow(post), 0);
 	kct_eq(gni_cq_bte_enq_status(post), 0);
 }

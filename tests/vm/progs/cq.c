@@ -677,6 +677,38 @@ static void test_errors(void)
 	is_u64(recoverable, 0, "out of bounds");
 }
 
+/*
+ * Events of the deadlock avoidance buffers would have these. So none of ours has: of
+ * whichever source, type and status, of one's own or a peer's transactions, of a
+ * collective engine, of lost events.
+ */
+static void no_buffers(gni_cq_entry_t e)
+{
+	is_u64(gni_cq_get_block_id(e), 0, "entry %#llx", (unsigned long long)e);
+	is_u64(gni_cq_get_unsuccessful_cnt(e), 0, "entry %#llx", (unsigned long long)e);
+	is_u64(gni_cq_get_marker_id(e), 0, "entry %#llx", (unsigned long long)e);
+	is_u64(gni_cq_get_failed_enqueue_cnt(e), 0, "entry %#llx", (unsigned long long)e);
+}
+
+static void test_no_buffers(void)
+{
+	unsigned int status;
+
+	for (status = 0; status < KGNI_ST_COUNT; status++) {
+		no_buffers(kgni_cqe_done(kgni_cqe_post(~0U, ~0U), KGNI_CQE_FMA, status));
+		no_buffers(kgni_cqe_done(kgni_cqe_post(~0U, ~0U), KGNI_CQE_BTE, status));
+		no_buffers(kgni_cqe_done(kgni_cqe_smsg(~0U, ~0U, KGNI_CQE_SMSG), KGNI_CQE_FMA,
+					 status));
+		no_buffers(kgni_cqe_done(kgni_cqe_smsg(~0U, ~0U, KGNI_CQE_MSGQ), KGNI_CQE_FMA,
+					 status));
+		no_buffers(kgni_cqe_ce(~0U, ~0ULL, status));
+	}
+	no_buffers(kgni_cqe_remote(~0ULL, GNI_POST_CQWRITE, KGNI_CQE_POST));
+	no_buffers(kgni_cqe_remote(~0ULL, GNI_POST_FMA_PUT, KGNI_CQE_SMSG));
+	no_buffers(kgni_cqe_hole());
+	no_buffers(kgni_cqe_overrun());
+}
+
 static void test_accessors(void)
 {
 	gni_cq_entry_t e = kgni_cqe_done(kgni_cqe_post(0, 0), KGNI_CQE_BTE, KGNI_ST_BOUNDS);
