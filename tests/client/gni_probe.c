@@ -3,7 +3,9 @@
  * What configure scripts of clients compile to see whether there is GNI: the one
  * call, with the chip chosen as they do.
  */
+#ifndef CONFIG_CRAY_GEMINI
 #define CONFIG_CRAY_ARIES 1
+#endif
 
 #include <linux/module.h>
 
