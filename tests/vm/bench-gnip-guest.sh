@@ -5,10 +5,13 @@ set -euo pipefail
 
 rounds=$1
 ip=/usr/sbin/ip
-paths=(loopback veth gnip)
+paths=(loopback veth gnip gnip-fma)
 # Where the client is, and the server's address.
-declare -A from=([loopback]=b [veth]=a [gnip]=a)
-declare -A addr=([loopback]=127.0.0.1 [veth]=10.1.0.2 [gnip]=10.2.0.2)
+declare -A from=([loopback]=b [veth]=a [gnip]=a [gnip-fma]=a)
+declare -A addr=([loopback]=127.0.0.1 [veth]=10.1.0.2 [gnip]=10.2.0.2 [gnip-fma]=10.2.0.2)
+fma_max=/sys/module/gnip/parameters/fma_max
+# The largest frame part that goes by FMA; above it goes RDMA.
+declare -A by_fma=([gnip]=$((4 << 10)) [gnip-fma]=$((64 << 10)))
 figures=("TCP 1 stream, Mbit/s" "TCP 2 streams, Mbit/s" "UDP 1400 bytes, Mbit/s"
 	"TCP 1 byte there and back, us" "TCP 1 KiB there and back, us"
 	"TCP 16 KiB there and back, us" "ping, us")
@@ -41,7 +44,7 @@ link()
 servers()
 {
 	$ip netns exec b iperf3 -s -D
-	for path in "${paths[@]}"; do
+	for path in loopback veth gnip; do
 		$ip netns exec b netecho serve "${addr[$path]}" 7 &
 	done
 	for path in "${paths[@]}"; do
@@ -80,6 +83,7 @@ rr()
 # measure PATH: the figures, in their order.
 measure()
 {
+	[ -z "${by_fma[$1]:-}" ] || echo "${by_fma[$1]}" >$fma_max
 	iperf "$1" -n 150M
 	iperf "$1" -n 150M -P 2
 	iperf "$1" -u -b 0 -l 1400 -n 30M

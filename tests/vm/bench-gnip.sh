@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: GPL-2.0-only
-# Throughput and latency of gnip beside veth and beside loopback, in one boot of
-# the VM: a table. Each figure is the median of ROUNDS (3) interleaved rounds.
+# Throughput and latency of gnip, its large frames by RDMA and by FMA, beside veth and
+# beside loopback, in one boot of the VM: a table. Each figure is the median of ROUNDS
+# (3) interleaved rounds.
 # Wants a build (make module lib tools tests-vm), and a machine that is idle.
 #
 #	tests/vm/bench-gnip.sh [ROUNDS]
