@@ -250,48 +250,76 @@ struct kgni_device *kgni_nl_find_device(struct nlattr **attrs, struct netlink_ex
 	return ERR_PTR(-ENODEV);
 }
 
-static int kgni_nl_reply_device(struct genl_info *info, struct kgni_device *dev)
+/**
+ * kgni_nl_answer_begin - make a message to answer with
+ * @m: out: it; kgni_nl_answer_end() is due
+ * @info: to what
+ * @cmd: what it is about
+ *
+ * It comes before what was asked for is done: nothing is done that could not be told.
+ *
+ * Context: process, may sleep.
+ * Return: 0 or -ENOMEM.
+ */
+int kgni_nl_answer_begin(struct kgni_nl_msg *m, struct genl_info *info, u8 cmd)
 {
-	struct kgni_nl_msg m = {
+	*m = (struct kgni_nl_msg) {
 		.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL),
 		.portid = info->snd_portid,
 		.seq = info->snd_seq,
-		.cmd = KGNI_CMD_DEV_NEW,
+		.cmd = cmd,
 	};
+	return m->skb ? 0 : -ENOMEM;
+}
+
+/**
+ * kgni_nl_answer_end - send it
+ * @m: the message
+ * @info: to what it is the answer
+ * @rc: 0, or what went wrong: then there is none
+ *
+ * Context: process, may sleep.
+ * Return: @rc, or -errno.
+ */
+int kgni_nl_answer_end(struct kgni_nl_msg *m, struct genl_info *info, int rc)
+{
+	if (!rc)
+		return genlmsg_reply(m->skb, info);
+	nlmsg_free(m->skb);
+	return rc;
+}
+
+static int kgni_nl_answer_device(const struct kgni_nl_msg *m, struct kgni_device *dev)
+{
 	int rc;
 
-	if (!m.skb)
-		return -ENOMEM;
 	mutex_lock(&dev->lock);
-	rc = kgni_nl_fill_device(&m, dev);
+	rc = kgni_nl_fill_device(m, dev);
 	mutex_unlock(&dev->lock);
-	if (!rc)
-		return genlmsg_reply(m.skb, info);
-	nlmsg_free(m.skb);
 	return rc;
 }
 
 static int kgni_nl_dev_get(struct sk_buff *skb, struct genl_info *info)
 {
 	struct kgni_device *dev = kgni_nl_find_device(info->attrs, info->extack);
+	struct kgni_nl_msg m;
 	int rc;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	rc = kgni_nl_reply_device(info, dev);
+	rc = kgni_nl_answer_begin(&m, info, KGNI_CMD_DEV_NEW);
+	if (!rc)
+		rc = kgni_nl_answer_end(&m, info, kgni_nl_answer_device(&m, dev));
 	put_device(&dev->dev);
 	return rc;
 }
 
-static int kgni_nl_dev_new(struct sk_buff *skb, struct genl_info *info)
+static int kgni_nl_add_device(struct genl_info *info, const struct kgni_nl_msg *m)
 {
-	u32 id = kgni_nl_get_u32(info->attrs, KGNI_A_DEV, KGNI_DEVICE_ANY);
-	int rc = kgni_nl_admin(skb, info);
 	struct kgni_device *dev;
+	int rc;
 
-	if (rc)
-		return rc;
-	dev = kgni_device_add(id);
+	dev = kgni_device_add(kgni_nl_get_u32(info->attrs, KGNI_A_DEV, KGNI_DEVICE_ANY));
 	if (IS_ERR(dev)) {
 		switch (PTR_ERR(dev)) {
 		case -EEXIST:
@@ -302,10 +330,19 @@ static int kgni_nl_dev_new(struct sk_buff *skb, struct genl_info *info)
 		return PTR_ERR(dev);
 	}
 	kgni_nl_device(dev, KGNI_CMD_DEV_NEW);
-	/* It stays if the answer has no room; who asked can look for it. */
-	rc = kgni_nl_reply_device(info, dev);
+	rc = kgni_nl_answer_device(m, dev);
 	put_device(&dev->dev);
 	return rc;
+}
+
+static int kgni_nl_dev_new(struct sk_buff *skb, struct genl_info *info)
+{
+	int rc = kgni_nl_admin(skb, info);
+	struct kgni_nl_msg m;
+
+	if (!rc)
+		rc = kgni_nl_answer_begin(&m, info, KGNI_CMD_DEV_NEW);
+	return rc ?: kgni_nl_answer_end(&m, info, kgni_nl_add_device(info, &m));
 }
 
 static int kgni_nl_dev_del(struct sk_buff *skb, struct genl_info *info)
@@ -365,7 +402,8 @@ static int kgni_nl_sees_named(struct sk_buff *skb, struct genl_info *info,
 }
 
 /**
- * kgni_nl_reply_named - answer with a job
+ * kgni_nl_answer_job - fill an answer with a job
+ * @m: the answer
  * @skb: who asks
  * @info: what
  * @dev: its device
@@ -374,27 +412,16 @@ static int kgni_nl_sees_named(struct sk_buff *skb, struct genl_info *info,
  * Context: process, may sleep.
  * Return: 0 or -errno.
  */
-int kgni_nl_reply_named(struct sk_buff *skb, struct genl_info *info, struct kgni_device *dev,
-			u32 ptag)
+int kgni_nl_answer_job(const struct kgni_nl_msg *m, struct sk_buff *skb, struct genl_info *info,
+		       struct kgni_device *dev, u32 ptag)
 {
-	struct kgni_nl_msg m = {
-		.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL),
-		.portid = info->snd_portid,
-		.seq = info->snd_seq,
-		.cmd = KGNI_CMD_JOB_NEW,
-	};
 	int rc;
 
-	if (!m.skb)
-		return -ENOMEM;
 	mutex_lock(&dev->lock);
 	rc = kgni_nl_sees_named(skb, info, dev, ptag);
 	if (!rc)
-		rc = kgni_nl_fill_named(&m, dev, ptag);
+		rc = kgni_nl_fill_named(m, dev, ptag);
 	mutex_unlock(&dev->lock);
-	if (!rc)
-		return genlmsg_reply(m.skb, info);
-	nlmsg_free(m.skb);
 	return rc;
 }
 
@@ -402,6 +429,7 @@ static int kgni_nl_job_get(struct sk_buff *skb, struct genl_info *info)
 {
 	u32 ptag = kgni_nl_get_u32(info->attrs, KGNI_A_PTAG, 0);
 	struct kgni_device *dev;
+	struct kgni_nl_msg m;
 	int rc;
 
 	if (!ptag)
@@ -409,7 +437,9 @@ static int kgni_nl_job_get(struct sk_buff *skb, struct genl_info *info)
 	dev = kgni_nl_find_device(info->attrs, info->extack);
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	rc = kgni_nl_reply_named(skb, info, dev, ptag);
+	rc = kgni_nl_answer_begin(&m, info, KGNI_CMD_JOB_NEW);
+	if (!rc)
+		rc = kgni_nl_answer_end(&m, info, kgni_nl_answer_job(&m, skb, info, dev, ptag));
 	put_device(&dev->dev);
 	return rc;
 }

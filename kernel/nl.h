@@ -103,8 +103,10 @@ int kgni_nl_refuse(struct netlink_ext_ack *extack, int error, const char *why);
 int kgni_nl_admin(struct sk_buff *skb, struct genl_info *info);
 u32 kgni_nl_get_u32(struct nlattr **attrs, int attr, u32 otherwise);
 struct kgni_device *kgni_nl_find_device(struct nlattr **attrs, struct netlink_ext_ack *extack);
-int kgni_nl_reply_named(struct sk_buff *skb, struct genl_info *info, struct kgni_device *dev,
-			u32 ptag);
+int kgni_nl_answer_begin(struct kgni_nl_msg *m, struct genl_info *info, u8 cmd);
+int kgni_nl_answer_end(struct kgni_nl_msg *m, struct genl_info *info, int rc);
+int kgni_nl_answer_job(const struct kgni_nl_msg *m, struct sk_buff *skb, struct genl_info *info,
+		       struct kgni_device *dev, u32 ptag);
 
 /* nl_set.c */
 extern const struct nla_policy kgni_nl_bi_set_policy[KGNI_A_MAX + 1];

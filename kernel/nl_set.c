@@ -174,24 +174,12 @@ static int kgni_nl_get_job(struct genl_info *info, struct kgni_job_args *args)
 /* What a command does to a job, by its arguments. */
 typedef long (*kgni_nl_job_fn)(struct kgni_device *dev, struct kgni_job_args *args);
 
-/* Do it; and answer with the job if that is wanted. */
-static int kgni_nl_job(struct sk_buff *skb, struct genl_info *info, kgni_nl_job_fn fn,
-		       const struct kgni_nl_code *codes, bool answer)
+static int kgni_nl_job(struct genl_info *info, struct kgni_device *dev, kgni_nl_job_fn fn,
+		       const struct kgni_nl_code *codes, struct kgni_job_args *args)
 {
-	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
-	struct kgni_job_args args;
-	int rc;
+	int rc = kgni_nl_get_job(info, args);
 
-	if (IS_ERR(dev))
-		return PTR_ERR(dev);
-	rc = kgni_nl_get_job(info, &args);
-	if (!rc)
-		rc = kgni_nl_rc(info, fn(dev, &args), codes);
-	/* It stays if the answer has no room; who asked can look for it. */
-	if (!rc && answer)
-		rc = kgni_nl_reply_named(skb, info, dev, args.ptag);
-	put_device(&dev->dev);
-	return rc;
+	return rc ?: kgni_nl_rc(info, fn(dev, args), codes);
 }
 
 /* KGNI_CMD_JOB_SET. */
@@ -206,7 +194,22 @@ int kgni_nl_job_set(struct sk_buff *skb, struct genl_info *info)
 		{ GNI_RC_SUCCESS }
 	};
 
-	return kgni_nl_job(skb, info, kgni_job_configure, codes, true);
+	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
+	struct kgni_job_args args;
+	struct kgni_nl_msg m;
+	int rc;
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	rc = kgni_nl_answer_begin(&m, info, KGNI_CMD_JOB_NEW);
+	if (!rc) {
+		rc = kgni_nl_job(info, dev, kgni_job_configure, codes, &args);
+		if (!rc)
+			rc = kgni_nl_answer_job(&m, skb, info, dev, args.ptag);
+		rc = kgni_nl_answer_end(&m, info, rc);
+	}
+	put_device(&dev->dev);
+	return rc;
 }
 
 static long kgni_nl_forget(struct kgni_device *dev, struct kgni_job_args *args)
@@ -223,7 +226,15 @@ int kgni_nl_job_unset(struct sk_buff *skb, struct genl_info *info)
 		{ GNI_RC_SUCCESS }
 	};
 
-	return kgni_nl_job(skb, info, kgni_nl_forget, codes, false);
+	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
+	struct kgni_job_args args;
+	int rc;
+
+	if (IS_ERR(dev))
+		return PTR_ERR(dev);
+	rc = kgni_nl_job(info, dev, kgni_nl_forget, codes, &args);
+	put_device(&dev->dev);
+	return rc;
 }
 
 /* --- translation tables ----------------------------------------------------- */
@@ -245,33 +256,8 @@ static const struct kgni_nl_code kgni_nl_ntt_codes[] = {
 	{ GNI_RC_SUCCESS }
 };
 
-static int kgni_nl_reply_entry(struct genl_info *info, struct kgni_device *dev, u32 at)
-{
-	struct kgni_nl_msg m = {
-		.skb = genlmsg_new(GENLMSG_DEFAULT_SIZE, GFP_KERNEL),
-		.portid = info->snd_portid,
-		.seq = info->snd_seq,
-		.cmd = KGNI_CMD_NTT_NEW,
-	};
-	const struct kgni_ntt_entry *e;
-	u32 granularity;
-	int rc = 0;
-
-	if (!m.skb)
-		return -ENOMEM;
-	mutex_lock(&dev->lock);
-	e = kgni_ntt_next(dev, &at, &granularity);
-	/* Others may have cleared it. */
-	if (e)
-		rc = kgni_nl_fill_ntt(&m, dev, at, granularity, e);
-	mutex_unlock(&dev->lock);
-	if (e && !rc)
-		return genlmsg_reply(m.skb, info);
-	nlmsg_free(m.skb);
-	return rc;
-}
-
-static int kgni_nl_set_entries(struct genl_info *info, struct kgni_device *dev)
+static int kgni_nl_set_entries(struct genl_info *info, const struct kgni_nl_msg *m,
+			       struct kgni_device *dev)
 {
 	struct nlattr *entries = info->attrs[KGNI_A_ENTRIES];
 	struct kgni_ntt_args args = {
@@ -287,18 +273,21 @@ static int kgni_nl_set_entries(struct genl_info *info, struct kgni_device *dev)
 	args.count = nla_len(entries) / sizeof(*args.entries);
 	args.entries = nla_data(entries);
 	rc = kgni_nl_rc(info, kgni_ntt_configure(dev, &args, &args.base), kgni_nl_ntt_codes);
-	return rc ?: kgni_nl_reply_entry(info, dev, args.base);
+	return rc ?: kgni_nl_fill_ntt(m, dev, args.base, args.granularity, args.entries);
 }
 
 /* KGNI_CMD_NTT_SET. */
 int kgni_nl_ntt_set(struct sk_buff *skb, struct genl_info *info)
 {
 	struct kgni_device *dev = kgni_nl_begin_set(skb, info);
+	struct kgni_nl_msg m;
 	int rc;
 
 	if (IS_ERR(dev))
 		return PTR_ERR(dev);
-	rc = kgni_nl_set_entries(info, dev);
+	rc = kgni_nl_answer_begin(&m, info, KGNI_CMD_NTT_NEW);
+	if (!rc)
+		rc = kgni_nl_answer_end(&m, info, kgni_nl_set_entries(info, &m, dev));
 	put_device(&dev->dev);
 	return rc;
 }

@@ -8,157 +8,11 @@
  *
  * As root it makes and deletes devices; leaves kgni0 and kgni1 there.
  */
-#include <sys/socket.h>
-#include <linux/genetlink.h>
-#include <linux/netlink.h>
-#include <gni/netlink.h>
+#include "common_netlink.h"
 
-#include "common.h"
-
-#define MESSAGE_MAX	4096
 #define ROUNDS		3000
 
 static bool is_root;
-
-/* A message that is being made. */
-struct message {
-	size_t len;
-	union {
-		struct nlmsghdr nlh;
-		unsigned char bytes[MESSAGE_MAX];
-	};
-};
-
-static int nl_socket(void)
-{
-	struct sockaddr_nl addr = { .nl_family = AF_NETLINK };
-	struct timeval patience = { .tv_sec = PATIENCE / 1000 };
-	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_GENERIC);
-
-	must(fd >= 0);
-	must(!bind(fd, (struct sockaddr *)&addr, sizeof(addr)));
-	must(!setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof(patience)));
-	return fd;
-}
-
-static void begin(struct message *m, uint16_t family, uint16_t flags, uint8_t cmd)
-{
-	struct genlmsghdr *g;
-
-	memset(m, 0, sizeof(*m));
-	m->nlh.nlmsg_type = family;
-	m->nlh.nlmsg_flags = NLM_F_REQUEST | flags;
-	m->nlh.nlmsg_seq = 1;
-	g = NLMSG_DATA(&m->nlh);
-	g->cmd = cmd;
-	g->version = 1;
-	m->len = NLMSG_LENGTH(GENL_HDRLEN);
-}
-
-static void add(struct message *m, uint16_t type, const void *data, size_t len)
-{
-	struct nlattr *a = (struct nlattr *)(m->bytes + m->len);
-
-	a->nla_type = type;
-	a->nla_len = NLA_HDRLEN + len;
-	if (len)
-		memcpy(a + 1, data, len);
-	m->len += NLA_ALIGN(a->nla_len);
-}
-
-static void add_u32(struct message *m, uint16_t type, uint32_t value)
-{
-	add(m, type, &value, sizeof(value));
-}
-
-static bool send_message(int fd, struct message *m)
-{
-	m->nlh.nlmsg_len = m->len;
-	return send(fd, m->bytes, m->len, 0) == (ssize_t)m->len;
-}
-
-/*
- * Read answers until the last one. Return: 0 or an errno; how many messages of the
- * family came in @count, and the first of them in @first, if these are wanted.
- */
-static int answer(int fd, uint16_t family, unsigned int *count, struct message *first)
-{
-	static unsigned char buf[65536] __attribute__((aligned(8)));
-	unsigned int n = 0;
-
-	for (;;) {
-		ssize_t got = recv(fd, buf, sizeof(buf), 0);
-		struct nlmsghdr *h = (struct nlmsghdr *)buf;
-
-		must(got > 0, "no answer");
-		for (; NLMSG_OK(h, got); h = NLMSG_NEXT(h, got)) {
-			if (h->nlmsg_type == NLMSG_ERROR)
-				return -((struct nlmsgerr *)NLMSG_DATA(h))->error;
-			if (h->nlmsg_type == NLMSG_DONE)
-				return -*(int *)NLMSG_DATA(h);
-			if (h->nlmsg_type == family && !n++ && first) {
-				first->len = h->nlmsg_len;
-				memcpy(first->bytes, h, h->nlmsg_len);
-			}
-			if (count)
-				*count = n;
-		}
-	}
-}
-
-static int ask(int fd, struct message *m, uint16_t family, unsigned int *count)
-{
-	must(send_message(fd, m));
-	return answer(fd, family, count, NULL);
-}
-
-/* An attribute of a message that the kernel made. */
-static const struct nlattr *find(const struct message *m, uint16_t type)
-{
-	size_t at = NLMSG_LENGTH(GENL_HDRLEN);
-
-	while (at + NLA_HDRLEN <= m->len) {
-		const struct nlattr *a = (const struct nlattr *)(m->bytes + at);
-
-		if ((a->nla_type & NLA_TYPE_MASK) == type)
-			return a;
-		at += NLA_ALIGN(a->nla_len);
-	}
-	return NULL;
-}
-
-/* The number of the family, and of a multicast group of it. */
-static uint16_t resolve(int fd, const char *group, uint32_t *id)
-{
-	struct message m, got = { 0 };
-	const struct nlattr *a, *g, *x;
-
-	begin(&m, GENL_ID_CTRL, NLM_F_ACK, CTRL_CMD_GETFAMILY);
-	add(&m, CTRL_ATTR_FAMILY_NAME, KGNI_GENL_NAME, sizeof(KGNI_GENL_NAME));
-	must(send_message(fd, &m));
-	must(answer(fd, GENL_ID_CTRL, NULL, &got) == 0);
-	a = find(&got, CTRL_ATTR_FAMILY_ID);
-	must(a);
-	if (group) {
-		const char *end;
-
-		g = find(&got, CTRL_ATTR_MCAST_GROUPS);
-		must(g);
-		end = (const char *)g + g->nla_len;
-		for (x = g + 1; (const char *)x < end;
-		     x = (const void *)((const char *)x + NLA_ALIGN(x->nla_len))) {
-			const struct nlattr *one = x + 1;
-			const struct nlattr *two =
-				(const void *)((const char *)one + NLA_ALIGN(one->nla_len));
-
-			if (!strcmp((const char *)(one + 1), group))
-				*id = *(const uint32_t *)(two + 1);
-			if (!strcmp((const char *)(two + 1), group))
-				*id = *(const uint32_t *)(one + 1);
-		}
-	}
-	return *(const uint16_t *)(a + 1);
-}
 
 /* The first two tell of devices. */
 static const uint8_t dumps[] = {
@@ -169,15 +23,15 @@ static const uint8_t dumps[] = {
 static void test_dumps(void)
 {
 	int fd = nl_socket();
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	struct message m;
 	unsigned int n;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(dumps); i++) {
-		begin(&m, family, NLM_F_DUMP, dumps[i]);
+		nl_begin(&m, family, NLM_F_DUMP, dumps[i]);
 		n = 0;
-		is_u64(ask(fd, &m, family, &n), 0, "command %u", dumps[i]);
+		is_u64(nl_ask(fd, &m, family, &n), 0, "command %u", dumps[i]);
 		is_u64(n, i > 1 ? 0 : 2, "command %u", dumps[i]);
 	}
 }
@@ -244,15 +98,15 @@ static void test_refused(void)
 		{ NLM_F_DUMP, KGNI_CMD_JOB_GET, KGNI_A_SUSPENDED, 0, EINVAL },
 	};
 	int fd = nl_socket();
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	struct message m;
 	size_t i;
 
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
-		begin(&m, family, rows[i].flags, rows[i].cmd);
+		nl_begin(&m, family, rows[i].flags, rows[i].cmd);
 		if (rows[i].attr)
-			add_u32(&m, rows[i].attr, rows[i].value);
-		is_u64(ask(fd, &m, family, NULL), rows[i].want, "row %zu", i);
+			nl_add_u32(&m, rows[i].attr, rows[i].value);
+		is_u64(nl_ask(fd, &m, family, NULL), rows[i].want, "row %zu", i);
 	}
 }
 
@@ -261,28 +115,28 @@ static void test_malformed(void)
 {
 	static const unsigned char zeros[64];
 	int fd = nl_socket();
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	struct message m;
 	size_t len;
 
 	for (len = 0; len < 16; len++) {
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-		add(&m, KGNI_A_DEV, zeros, len);
-		is_u64(ask(fd, &m, family, NULL), len == 4 ? 0 : EINVAL, "%zu bytes", len);
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+		nl_add(&m, KGNI_A_DEV, zeros, len);
+		is_u64(nl_ask(fd, &m, family, NULL), len == 4 ? 0 : EINVAL, "%zu bytes", len);
 	}
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-	add_u32(&m, KGNI_A_DEV | NLA_F_NESTED, 0);
-	is_u64(ask(fd, &m, family, NULL), EINVAL, "a nest");
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	nl_add_u32(&m, KGNI_A_DEV | NLA_F_NESTED, 0);
+	is_u64(nl_ask(fd, &m, family, NULL), EINVAL, "a nest");
 	/* One that says it is longer than the message. */
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-	add_u32(&m, KGNI_A_DEV, 0);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	nl_add_u32(&m, KGNI_A_DEV, 0);
 	m.bytes[NLMSG_LENGTH(GENL_HDRLEN)] = 200;
-	is_u64(ask(fd, &m, family, NULL), EINVAL, "beyond the end");
+	is_u64(nl_ask(fd, &m, family, NULL), EINVAL, "beyond the end");
 	/* The same twice: the last one counts. */
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-	add_u32(&m, KGNI_A_DEV, 9);
-	add_u32(&m, KGNI_A_DEV, 1);
-	is_u64(ask(fd, &m, family, NULL), 0, "twice");
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	nl_add_u32(&m, KGNI_A_DEV, 9);
+	nl_add_u32(&m, KGNI_A_DEV, 1);
+	is_u64(nl_ask(fd, &m, family, NULL), 0, "twice");
 }
 
 /* A job whose limits are a nest of this. */
@@ -291,13 +145,13 @@ static int set_limits(int fd, uint16_t family, const void *nest, size_t len)
 	const uint64_t id = 1;
 	struct message m;
 
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_JOB_SET);
-	add_u32(&m, KGNI_A_DEV, 0);
-	add(&m, KGNI_A_JOB_ID, &id, sizeof(id));
-	add_u32(&m, KGNI_A_COOKIE, 1);
-	add_u32(&m, KGNI_A_PTAG, 200);
-	add(&m, KGNI_A_RES | NLA_F_NESTED, nest, len);
-	return ask(fd, &m, family, NULL);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_JOB_SET);
+	nl_add_u32(&m, KGNI_A_DEV, 0);
+	nl_add(&m, KGNI_A_JOB_ID, &id, sizeof(id));
+	nl_add_u32(&m, KGNI_A_COOKIE, 1);
+	nl_add_u32(&m, KGNI_A_PTAG, 200);
+	nl_add(&m, KGNI_A_RES | NLA_F_NESTED, nest, len);
+	return nl_ask(fd, &m, family, NULL);
 }
 
 /* Limits that are no limits. */
@@ -318,7 +172,7 @@ static void test_limits(void)
 		{ "a name of more than fifteen", 5, EINVAL, true },
 	};
 	int fd = nl_socket(), refused = is_root ? 0 : EPERM;
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	static const unsigned char junk[60];
 	const uint64_t id = 1;
 	struct message m;
@@ -327,68 +181,68 @@ static void test_limits(void)
 	for (i = 0; i < ARRAY_SIZE(rows); i++) {
 		struct message one = { 0 }, nest = { 0 };
 
-		add(&one, KGNI_RES_A_NAME, rows[i].name, strlen(rows[i].name) + 1);
-		add_u32(&one, KGNI_RES_A_TOTAL, rows[i].total);
-		add(&nest, 1 | NLA_F_NESTED, one.bytes, one.len);
+		nl_add(&one, KGNI_RES_A_NAME, rows[i].name, strlen(rows[i].name) + 1);
+		nl_add_u32(&one, KGNI_RES_A_TOTAL, rows[i].total);
+		nl_add(&nest, 1 | NLA_F_NESTED, one.bytes, one.len);
 		is_u64(set_limits(fd, family, nest.bytes, nest.len),
 		       rows[i].for_all ? rows[i].want : refused ?: rows[i].want, "row %zu", i);
 	}
 	is_u64(set_limits(fd, family, "", 0), refused, "no limits");
 	is_u64(set_limits(fd, family, junk, 60), refused ?: EINVAL, "junk");
 	is_u64(set_limits(fd, family, "\377\377\1\0", 4), refused ?: EINVAL, "beyond the end");
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_JOB_UNSET);
-	add_u32(&m, KGNI_A_DEV, 0);
-	add(&m, KGNI_A_JOB_ID, &id, sizeof(id));
-	add_u32(&m, KGNI_A_COOKIE, 1);
-	add_u32(&m, KGNI_A_PTAG, 200);
-	is_u64(ask(fd, &m, family, NULL), refused);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_JOB_UNSET);
+	nl_add_u32(&m, KGNI_A_DEV, 0);
+	nl_add(&m, KGNI_A_JOB_ID, &id, sizeof(id));
+	nl_add_u32(&m, KGNI_A_COOKIE, 1);
+	nl_add_u32(&m, KGNI_A_PTAG, 200);
+	is_u64(nl_ask(fd, &m, family, NULL), refused);
 }
 
 /* Entries that are not whole. */
 static void test_entries(void)
 {
 	int fd = nl_socket(), refused = is_root ? 0 : EPERM;
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	static const unsigned char zeros[60];
 	struct message m;
 	size_t i;
 
 	for (i = 0; i < sizeof(zeros); i++) {
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_SET);
-		add_u32(&m, KGNI_A_DEV, 0);
-		add_u32(&m, KGNI_A_GRANULARITY, 1);
-		add(&m, KGNI_A_ENTRIES, zeros, i);
-		is_u64(ask(fd, &m, family, NULL), refused ?: i && i % 12 == 0 ? 0 : EINVAL,
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_SET);
+		nl_add_u32(&m, KGNI_A_DEV, 0);
+		nl_add_u32(&m, KGNI_A_GRANULARITY, 1);
+		nl_add(&m, KGNI_A_ENTRIES, zeros, i);
+		is_u64(nl_ask(fd, &m, family, NULL), refused ?: i && i % 12 == 0 ? 0 : EINVAL,
 		       "%zu bytes", i);
 	}
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_UNSET);
-	add_u32(&m, KGNI_A_DEV, 0);
-	is_u64(ask(fd, &m, family, NULL), refused);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_UNSET);
+	nl_add_u32(&m, KGNI_A_DEV, 0);
+	is_u64(nl_ask(fd, &m, family, NULL), refused);
 }
 
 /* Every beginning of a message that is in order, with a length that says so, or not. */
 static void test_truncated(void)
 {
 	int fd = nl_socket();
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	struct message m;
 	size_t len;
 	int rc;
 
 	for (len = NLMSG_HDRLEN; len < NLMSG_LENGTH(GENL_HDRLEN) + 8; len++) {
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-		add_u32(&m, KGNI_A_DEV, 1);
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+		nl_add_u32(&m, KGNI_A_DEV, 1);
 		m.len = len;
-		rc = ask(fd, &m, family, NULL);
+		rc = nl_ask(fd, &m, family, NULL);
 		is_u64(rc, EINVAL, "%zu bytes", len);
 	}
 	/* A length beyond what was sent is no message: nothing answers. */
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
-	add_u32(&m, KGNI_A_DEV, 1);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_GET);
+	nl_add_u32(&m, KGNI_A_DEV, 1);
 	m.nlh.nlmsg_len = m.len + 4;
 	must(send(fd, m.bytes, m.len, 0) == (ssize_t)m.len);
-	begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
-	is_u64(ask(fd, &m, family, NULL), 0);
+	nl_begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
+	is_u64(nl_ask(fd, &m, family, NULL), 0);
 }
 
 static void test_rights(void)
@@ -398,20 +252,20 @@ static void test_rights(void)
 	uint16_t family;
 	struct message m;
 
-	family = resolve(fd, KGNI_GENL_GROUP_EVENTS, &all);
-	resolve(fd, KGNI_GENL_GROUP_DEVICES, &devices);
+	family = nl_resolve(fd, KGNI_GENL_GROUP_EVENTS, &all);
+	nl_resolve(fd, KGNI_GENL_GROUP_DEVICES, &devices);
 	ok(!setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &devices, sizeof(devices)));
 	ok(!setsockopt(fd, SOL_NETLINK, NETLINK_DROP_MEMBERSHIP, &devices, sizeof(devices)));
 	errno = 0;
 	setsockopt(fd, SOL_NETLINK, NETLINK_ADD_MEMBERSHIP, &all, sizeof(all));
 	is_u64(errno, want, "the group of all events");
 	setsockopt(fd, SOL_NETLINK, NETLINK_DROP_MEMBERSHIP, &all, sizeof(all));
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_NEW);
-	add_u32(&m, KGNI_A_DEV, 5);
-	is_u64(ask(fd, &m, family, NULL), want);
-	begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_DEL);
-	add_u32(&m, KGNI_A_DEV, 5);
-	is_u64(ask(fd, &m, family, NULL), want);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_NEW);
+	nl_add_u32(&m, KGNI_A_DEV, 5);
+	is_u64(nl_ask(fd, &m, family, NULL), want);
+	nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_DEL);
+	nl_add_u32(&m, KGNI_A_DEV, 5);
+	is_u64(nl_ask(fd, &m, family, NULL), want);
 }
 
 /* Attributes at random, most of them nearly right; the kernel says yes or no. */
@@ -426,7 +280,7 @@ static void random_message(struct message *m, uint16_t family, uint32_t *state)
 	unsigned int n = rnd(state) % 4, i;
 	unsigned char junk[64];
 
-	begin(m, family, flags[rnd(state) % ARRAY_SIZE(flags)], rnd(state) % (KGNI_CMD_MAX + 2));
+	nl_begin(m, family, flags[rnd(state) % ARRAY_SIZE(flags)], rnd(state) % (KGNI_CMD_MAX + 2));
 	while (n--) {
 		uint16_t type = rnd(state) % 8 ? known[rnd(state) % ARRAY_SIZE(known)] :
 						 rnd(state) % (KGNI_A_MAX + 3);
@@ -435,11 +289,11 @@ static void random_message(struct message *m, uint16_t family, uint32_t *state)
 		for (i = 0; i < sizeof(junk); i++)
 			junk[i] = rnd(state);
 		if (type == KGNI_A_FORCE && rnd(state) % 4)
-			add(m, type, NULL, 0);
+			nl_add(m, type, NULL, 0);
 		else if (rnd(state) % 4)
-			add_u32(m, rnd(state) % 16 ? type : type | NLA_F_NESTED, value);
+			nl_add_u32(m, rnd(state) % 16 ? type : type | NLA_F_NESTED, value);
 		else
-			add(m, type, junk, rnd(state) % sizeof(junk));
+			nl_add(m, type, junk, rnd(state) % sizeof(junk));
 	}
 	/* Some have a few bytes changed behind the head, or are cut. */
 	if (rnd(state) % 4 == 0 && m->len > NLMSG_LENGTH(GENL_HDRLEN))
@@ -455,20 +309,20 @@ static void test_random(void)
 	unsigned int i, good = 0, rounds = ROUNDS / time_scale();
 	uint32_t state = 20261;
 	int fd = nl_socket();
-	uint16_t family = resolve(fd, NULL, NULL);
+	uint16_t family = nl_resolve(fd, NULL, NULL);
 	struct message m;
 
 	for (i = 0; i < rounds; i++) {
 		random_message(&m, family, &state);
-		must(send_message(fd, &m));
+		must(nl_send(fd, &m));
 		/* Of a dump that is not begun, and of an answer, comes one end each. */
-		if (answer(fd, family, NULL, NULL) == 0)
+		if (nl_answer(fd, family, NULL, NULL) == 0)
 			good++;
 	}
 	/* About one of twenty is. */
 	ok(good > rounds / 100 && good < rounds, "%u of %u were in order", good, rounds);
-	begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
-	is_u64(ask(fd, &m, family, NULL), 0);
+	nl_begin(&m, family, NLM_F_DUMP, KGNI_CMD_DEV_GET);
+	is_u64(nl_ask(fd, &m, family, NULL), 0);
 }
 
 /* What the random messages have made and deleted is put in order again. */
@@ -478,21 +332,21 @@ static void restore(int fd, uint16_t family)
 	uint32_t id;
 
 	for (id = 0; id < KGNI_MAX_DEVICES; id++) {
-		begin(&m, family, NLM_F_ACK, id < 2 ? KGNI_CMD_DEV_NEW : KGNI_CMD_DEV_DEL);
-		add_u32(&m, KGNI_A_DEV, id);
-		ask(fd, &m, family, NULL);
+		nl_begin(&m, family, NLM_F_ACK, id < 2 ? KGNI_CMD_DEV_NEW : KGNI_CMD_DEV_DEL);
+		nl_add_u32(&m, KGNI_A_DEV, id);
+		nl_ask(fd, &m, family, NULL);
 		if (id > 1)
 			continue;
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_RESUME);
-		add_u32(&m, KGNI_A_DEV, id);
-		ask(fd, &m, family, NULL);
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_BI_SET);
-		add_u32(&m, KGNI_A_DEV, id);
-		add_u32(&m, KGNI_A_FLAGS, GNI_BI_FLAG_USE_DEFAULT_SETTINGS);
-		ask(fd, &m, family, NULL);
-		begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_UNSET);
-		add_u32(&m, KGNI_A_DEV, id);
-		ask(fd, &m, family, NULL);
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_DEV_RESUME);
+		nl_add_u32(&m, KGNI_A_DEV, id);
+		nl_ask(fd, &m, family, NULL);
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_BI_SET);
+		nl_add_u32(&m, KGNI_A_DEV, id);
+		nl_add_u32(&m, KGNI_A_FLAGS, GNI_BI_FLAG_USE_DEFAULT_SETTINGS);
+		nl_ask(fd, &m, family, NULL);
+		nl_begin(&m, family, NLM_F_ACK, KGNI_CMD_NTT_UNSET);
+		nl_add_u32(&m, KGNI_A_DEV, id);
+		nl_ask(fd, &m, family, NULL);
 	}
 }
 
@@ -502,7 +356,7 @@ static void test_random_and_restore(void)
 
 	test_random();
 	if (is_root)
-		restore(fd, resolve(fd, NULL, NULL));
+		restore(fd, nl_resolve(fd, NULL, NULL));
 }
 
 /* A dump that is begun and never read, and a socket that goes meanwhile. */
@@ -512,11 +366,11 @@ static void test_unread(void)
 
 	for (i = 0; i < 200; i++) {
 		int fd = nl_socket();
-		uint16_t family = resolve(fd, NULL, NULL);
+		uint16_t family = nl_resolve(fd, NULL, NULL);
 		struct message m;
 
-		begin(&m, family, NLM_F_DUMP, dumps[i % ARRAY_SIZE(dumps)]);
-		must(send_message(fd, &m));
+		nl_begin(&m, family, NLM_F_DUMP, dumps[i % ARRAY_SIZE(dumps)]);
+		must(nl_send(fd, &m));
 		close(fd);
 	}
 }
