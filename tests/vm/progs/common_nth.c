@@ -78,7 +78,7 @@ static long failures_left(enum kind kind)
 }
 
 /* Allocations of any sort count; nothing fails but by fail-nth. */
-void nth_begin(void)
+static void begin(void)
 {
 	enum kind kind;
 
@@ -115,7 +115,7 @@ static void print_line(const struct line *l)
 	     l->leaks, answers);
 }
 
-void nth_end(void)
+static void end(void)
 {
 	struct line all = { .name = "all" };
 	enum kind kind;
@@ -532,4 +532,32 @@ void nth_run(const struct row *row)
 	for (kind = 0; kind < KINDS; kind++)
 		ok(!(row->has & BIT(kind)) || s.line->points[kind], "%s: nothing failed by %s",
 		   row->name, kind_name[kind]);
+}
+
+/* --- all of them --------------------------------------------------------------- */
+
+static bool is_named(const char *name, int argc, char **argv)
+{
+	int i;
+
+	for (i = 1; i < argc; i++)
+		if (!strcmp(argv[i], name))
+			return true;
+	return argc == 1;
+}
+
+int nth_main(int argc, char **argv, const struct test *tests, size_t n)
+{
+	struct test some[ROWS_MAX];
+	size_t i, count = 0;
+	int rc;
+
+	must(n <= ROWS_MAX);
+	for (i = 0; i < n; i++)
+		if (is_named(tests[i].name, argc, argv))
+			some[count++] = tests[i];
+	begin();
+	rc = run_tests(some, count);
+	end();
+	return rc;
 }

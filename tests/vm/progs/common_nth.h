@@ -71,9 +71,8 @@ void nth_count(struct counters *c, const char *name, int64_t value);
 void nth_run(const struct row *row);
 /* A line of the table for a case that does that by itself. */
 void nth_result(const char *name, const unsigned int *points);
-/* Before the cases; after them. */
-void nth_begin(void);
-void nth_end(void);
+/* The cases that the arguments name, or all, and the table. */
+int nth_main(int argc, char **argv, const struct test *tests, size_t n);
 
 /* While a call is undone: it got through although something failed. */
 extern bool nth_crippled;

@@ -1631,29 +1631,9 @@ static const struct test module_tests[] = {
 	MODULE_ROWS(TEST)
 };
 
-/* The rows that are named, or all. */
-static int run_some(int argc, char **argv)
-{
-	struct test some[ARRAY_SIZE(tests)];
-	size_t i, n = 0;
-	int j;
-
-	for (i = 0; i < ARRAY_SIZE(tests); i++) {
-		for (j = 1; j < argc && strcmp(argv[j], tests[i].name); j++)
-			;
-		if (argc == 1 || j < argc)
-			some[n++] = tests[i];
-	}
-	return run_tests(some, n);
-}
-
 int main(int argc, char **argv)
 {
-	bool load = argc > 1 && !strcmp(argv[1], "load");
-	int rc;
-
-	nth_begin();
-	rc = load ? RUN_TESTS(module_tests) : run_some(argc, argv);
-	nth_end();
-	return rc;
+	if (argc > 1 && !strcmp(argv[1], "load"))
+		return nth_main(1, argv, module_tests, ARRAY_SIZE(module_tests));
+	return nth_main(argc, argv, tests, ARRAY_SIZE(tests));
 }

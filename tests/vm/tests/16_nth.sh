@@ -5,11 +5,13 @@
 # long
 # timeout: 400
 # expect-dmesg: Huh VM_FAULT_OOM leaked out
+# expect-dmesg: kobject_add_internal failed for kgni5 \(error: -12
 # expect-dmesg: kmemleak: Cannot allocate a scan area
 . "${0%/*}/lib.sh"
 
 [ -e /proc/self/fail-nth ] || skip_all "needs a kernel with fault injection"
 load_kgni
 run_prog nth
+run_prog nth_netlink
 unload_kgni
 done_testing
