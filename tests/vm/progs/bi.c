@@ -465,6 +465,13 @@ static uint64_t now_ns(void)
 	return t.tv_sec * 1000000000ULL + t.tv_nsec;
 }
 
+static void sleep_ns(uint64_t ns)
+{
+	struct timespec t = { .tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000 };
+
+	nanosleep(&t, NULL);
+}
+
 /* How many are moved in a time, nanoseconds, and how long it really took. */
 static uint64_t moved_in(struct mover *m, enum kind kind, uint64_t ns, uint64_t *took)
 {
@@ -496,30 +503,59 @@ static double rate_of(struct mover *m, enum kind kind, uint64_t ns)
 	return n * 1e9 / took;
 }
 
+/* How fast a loop copies, without GNI, between rests like those of who is held; 100 has none. */
+static double copy_rate(struct mover *m, uint16_t percent, uint64_t ns)
+{
+	uint64_t began = now_ns(), open = 0, since, now, n = 0;
+
+	do {
+		since = now_ns();
+		do {
+			memcpy((void *)m->r.addr, (void *)m->l.addr, LARGE);
+			n++;
+			now = now_ns();
+		} while (now < since + 2 * MS);
+		open += now - since;
+		sleep_ns((now - since) * (100 - percent) / percent);
+	} while (now < began + ns);
+	return n * 1e9 / open;
+}
+
+static void sort(double *values)
+{
+	qsort(values, TURNS, sizeof(double), by_size);
+}
+
 /*
- * Turn by turn, so that whatever else the machine does is the same for both; what
- * counts is the share of the turn in the middle.
+ * Turn by turn, so that whatever else the machine does is the same for all; what
+ * counts is the turn in the middle. Machines are slower after a rest: how much, the
+ * loop that copies tells.
  */
 static void measure_kind(struct mover *m, enum kind kind, uint16_t percent)
 {
-	double all[TURNS], some[TURNS], share[TURNS];
+	double all[TURNS], some[TURNS], share[TURNS], copy[TURNS], held[TURNS];
 	unsigned int i;
 
 	for (i = 0; i < TURNS; i++) {
 		set(0, 0, 0, NOW);
 		all[i] = rate_of(m, kind, 100 * MS);
+		copy[i] = 1 / copy_rate(m, 100, 100 * MS);
 		set(0, percent, 0, NOW);
 		some[i] = rate_of(m, kind, 300 * MS);
+		copy[i] *= copy_rate(m, percent, 300 * MS);
 		share[i] = 100 * some[i] / all[i];
+		held[i] = share[i] / copy[i];
 	}
-	qsort(all, TURNS, sizeof(double), by_size);
-	qsort(some, TURNS, sizeof(double), by_size);
-	qsort(share, TURNS, sizeof(double), by_size);
-	diag("%s at %3u %%: %8.0f/s of %8.0f/s, %.1f %% (%.1f to %.1f)",
+	sort(all);
+	sort(some);
+	sort(share);
+	sort(copy);
+	sort(held);
+	diag("%s at %3u %%: %6.0f/s of %6.0f/s, %.1f %% (%.1f-%.1f); copies %.2f as fast: %.1f %%",
 	     kind == PUT ? "FMA put, 1 MiB  " : kind == GET ? "FMA get, 1 MiB  " :
 	     kind == SMALL_PUT ? "FMA put, 64 B   " : "RDMA, 32 x 1 MiB", percent,
 	     some[TURNS / 2], all[TURNS / 2], share[TURNS / 2], share[TURNS / 4],
-	     share[3 * TURNS / 4]);
+	     share[3 * TURNS / 4], copy[TURNS / 2], held[TURNS / 2]);
 }
 
 /* Through windows, which nothing goes through while a device is held. */
