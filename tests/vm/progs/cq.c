@@ -926,6 +926,7 @@ static const struct test tests[] = {
 	CASE("handler", test_handler),
 	CASE("error strings and recoverability", test_errors),
 	CASE("fields of entries", test_accessors),
+	CASE("fields that no entry of ours has", test_no_buffers),
 	CASE("a dead producer's hole is filled", test_hole),
 	CASE("a sleeper over a hole is woken", test_hole_sleeper),
 	CASE("a live producer loses its slot and tries again", test_hole_live_producer),
