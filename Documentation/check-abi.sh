@@ -7,6 +7,8 @@
 #	Documentation/check-abi.sh
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 text=Documentation/abi.rst
 uapi=include/uapi/gni/kgni.h
@@ -109,24 +111,6 @@ same()
 		grep -q "^$1 " "$tmp/headers"
 }
 
-number=0
-failed=0
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
-
 ask_compiler()
 {
 	questions >"$tmp/questions.c" &&
@@ -140,5 +124,4 @@ check "abi.rst: the table of calls" same call
 check "abi.rst: fields of the structures" same field
 check "abi.rst: rules of posts" same rule
 check "abi.rst: sources and states of entries" same number
-echo "1..$number"
-[ "$failed" = 0 ]
+done_checking

@@ -8,28 +8,12 @@
 #	Documentation/check-calls.sh --update		write calls.rst anew
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 page=Documentation/calls.rst
 map=lib/libugni.map
 table=tests/unit/abi/gni_abi.tsv
-number=0
-failed=0
-
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 update()
 {
@@ -102,8 +86,7 @@ run_checks()
 	check "calls.rst: what libugni.so exports is built" \
 		same_names "$(built)" "$(exported_calls)"
 	check "calls.rst: what is built is in a file" every_call_has_a_file
-	echo "1..$number"
-	[ "$failed" = 0 ]
+	done_checking
 }
 
 build=${1:-build}

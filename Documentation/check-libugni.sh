@@ -4,27 +4,11 @@
 # a row, and no other. Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 page=Documentation/libugni.rst
 header=include/gni_pub.h
-failed=0
-number=0
-
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 # rows TITLE: names in the first column of the table under a title.
 rows()
@@ -49,5 +33,4 @@ statistics()
 
 check "libugni.rst: modes" diff <(modes) <(rows 'Modes of a communication domain')
 check "libugni.rst: statistics" diff <(statistics) <(rows 'Statistics')
-echo "1..$number"
-[ "$failed" = 0 ]
+done_checking

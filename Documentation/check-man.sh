@@ -4,29 +4,13 @@
 # exports has one, complete and with the example of that name. Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 map=lib/libugni.map
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
 pages=$tmp/man3
-number=0
-failed=0
-
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 # Tables of strings are on a page, but have none of their own.
 exported()
@@ -165,8 +149,6 @@ check "manual pages: what they refer to exists" see_also
 if command -v groff >/dev/null; then
 	check "manual pages: groff has nothing to say" formatted
 else
-	number=$((number + 1))
-	echo "ok $number - manual pages: groff # SKIP there is no groff"
+	skip "manual pages: groff" "there is no groff"
 fi
-echo "1..$number"
-[ "$failed" = 0 ]
+done_checking

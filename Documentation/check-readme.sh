@@ -8,6 +8,8 @@
 #	Documentation/check-readme.sh --update		copy hello_gni.c into README.md
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 example=Documentation/hello_gni.c
 map=lib/libugni.map
@@ -35,23 +37,6 @@ update()
 	} >"$tmp"
 	cat "$tmp" >README.md
 	rm -f "$tmp"
-}
-
-number=0
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
 }
 
 same_example()
@@ -155,12 +140,10 @@ run_checks()
 	check "README: functions are in the files of kernel/ that it names" driver_files
 	check "README: the ioctls that it names exist" ioctl_names
 	check "README: its links lead somewhere" links
-	echo "1..$number"
-	[ "$failed" = 0 ]
+	done_checking
 }
 
 build=${1:-build}
-failed=0
 case $build in
 --update) update ;;
 *) run_checks ;;

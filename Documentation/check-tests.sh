@@ -6,28 +6,12 @@
 # Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 contract=tests/vm/CONTRACT.md
 returns=tests/vm/RETURNS.md
 progs=tests/vm/progs
-failed=0
-number=0
-
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1) && [ -z "$output" ]; then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 # Rows of the tables of CONTRACT.md: number, and each test that it names on a
 # line of its own.
@@ -148,9 +132,8 @@ returns_programs()
 	done < <(returned)
 }
 
-check "CONTRACT.md: numbers" contract_numbers
-check "CONTRACT.md: tests that are there" contract_names
-check "RETURNS.md: every documented code of every call" returns_complete
-check "RETURNS.md: programs that make the call" returns_programs
-echo "1..$number"
-[ "$failed" = 0 ]
+check "CONTRACT.md: numbers" silent contract_numbers
+check "CONTRACT.md: tests that are there" silent contract_names
+check "RETURNS.md: every documented code of every call" silent returns_complete
+check "RETURNS.md: programs that make the call" silent returns_programs
+done_checking

@@ -5,28 +5,12 @@
 # Prints TAP.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+# shellcheck source=tests/cases.sh
+. tests/cases.sh
 
 dest=$(mktemp -d)
 trap 'rm -rf "$dest"' EXIT
 tree=$dest/tree
-number=0
-failed=0
-
-# check NAME COMMAND...: one result, with what the command said if it failed.
-check()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output" | sed 's/^/# /'
-		failed=1
-	fi
-}
 
 make_var()
 {
@@ -169,8 +153,7 @@ run_checks()
 	fi
 	check "make uninstall" make uninstall DESTDIR="$tree"
 	check "and nothing is left" none ! -type d
-	echo "1..$number"
-	[ "$failed" = 0 ]
+	done_checking
 }
 
 prefix=$(make_var PREFIX)

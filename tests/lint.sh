@@ -5,6 +5,8 @@
 set -euo pipefail
 # shellcheck source=tests/vm/env.sh
 . "$(dirname "$0")/vm/env.sh"
+# shellcheck source=tests/cases.sh
+. "$TOP/tests/cases.sh"
 cd "$TOP"
 
 # What checkpatch may not complain about:
@@ -30,22 +32,6 @@ ignored_trace=$ignored,PARENTHESIS_ALIGNMENT,OPEN_ENDED_LINE
 
 checkpatch_dir=$BUILD/checkpatch
 source_tar=usr/src/linux-source-6.1.tar.xz
-
-number=0
-# step NAME COMMAND...
-step()
-{
-	local name=$1 output
-
-	shift
-	number=$((number + 1))
-	if output=$("$@" 2>&1); then
-		echo "ok $number - $name"
-	else
-		echo "not ok $number - $name"
-		printf '%s\n' "$output"
-	fi
-}
 
 # The project's files: what git knows or would add, so nothing that is ignored.
 sources()
@@ -179,10 +165,10 @@ scripts()
 	shellcheck -x -e SC2012,SC2119 -P SCRIPTDIR -P . "${files[@]}"
 }
 
-step "every source file names its licence" spdx
-step "shellcheck" scripts
-step "checkpatch" checkpatch
-step "module: sparse and W=1 find nothing" module_warnings
-step "KUnit suites compile" kunit_compiles
-step "library, tools and tests compile with -Werror" user_warnings
-echo "1..$number"
+check "every source file names its licence" spdx
+check "shellcheck" scripts
+check "checkpatch" checkpatch
+check "module: sparse and W=1 find nothing" module_warnings
+check "KUnit suites compile" kunit_compiles
+check "library, tools and tests compile with -Werror" user_warnings
+done_checking

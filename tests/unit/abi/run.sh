@@ -10,6 +10,8 @@ set -eu -o pipefail
 : "${CC:=gcc}" "${CXX:=g++}" "${PYTHON:=python3}"
 
 src=$(cd "$(dirname "$0")" && pwd)
+# shellcheck source=tests/cases.sh
+. "$src/../../cases.sh"
 include=$(cd "$src/../../../include" && pwd)
 header=$include/gni_pub.h
 table=$src/gni_abi.tsv
@@ -22,23 +24,6 @@ warn="-Wall -Wextra -Werror"
 user="-I$include -I$src"
 # As the kernel does: no header but those that are named.
 kernel="-nostdinc -D__KERNEL__ -I$src/kernel_shim -I$include -I$src"
-
-tests=0
-failed=0
-# check NAME COMMAND...: one case, with what the command said if it failed. The
-# shell does not stop at errors inside it, so the functions below say && or ||.
-check() {
-	local name=$1 log=$out/case.log
-	shift
-	tests=$((tests + 1))
-	if "$@" > "$log" 2>&1; then
-		echo "ok $tests - $name"
-	else
-		failed=$((failed + 1))
-		echo "not ok $tests - $name"
-		head -n 30 "$log" | sed 's/^/# /'
-	fi
-}
 
 # compile LANGUAGE STANDARD FLAGS FILE OBJECT; FLAGS and CC are split at blanks.
 compile() {
@@ -231,5 +216,4 @@ differs "range of fields" c kernel.c "$kernel" 's/(\tdata1\.\.data)4/\15/'
 check "a row of an unknown kind is refused" refused 's/^enum(\t.*GNI_RC_TIMEOUT)/enumerator\1/'
 check "a row that lost a column is refused" refused 's/^(struct\tgni_job_limits)\t36/\1/'
 
-echo "1..$tests"
-[ "$failed" -eq 0 ]
+done_checking
