@@ -139,7 +139,21 @@ void nic_close(struct nic *nic);
 int region_make(struct region *r, struct nic *nic, size_t length, gni_cq_handle_t dst_cq,
 		struct fault *f);
 void region_free(struct region *r);
-gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d);
+
+/* Posts a descriptor by the call that its type asks for. */
+static inline gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d)
+{
+	switch (d->type) {
+	case GNI_POST_RDMA_PUT:
+	case GNI_POST_RDMA_GET:
+		return GNI_PostRdma(ep, d);
+	case GNI_POST_CQWRITE:
+		return GNI_PostCqWrite(ep, d);
+	default:
+		return GNI_PostFma(ep, d);
+	}
+}
+
 gni_return_t post_and_wait(gni_ep_handle_t ep, gni_cq_handle_t cq, gni_post_descriptor_t *d,
 			   char *why, size_t size);
 void event_text(gni_cq_entry_t event, char *buf, size_t size);

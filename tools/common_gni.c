@@ -168,20 +168,6 @@ void region_free(struct region *r)
 	r->addr = NULL;
 }
 
-/* Posts a descriptor by the call that its type asks for. */
-gni_return_t post(gni_ep_handle_t ep, gni_post_descriptor_t *d)
-{
-	switch (d->type) {
-	case GNI_POST_RDMA_PUT:
-	case GNI_POST_RDMA_GET:
-		return GNI_PostRdma(ep, d);
-	case GNI_POST_CQWRITE:
-		return GNI_PostCqWrite(ep, d);
-	default:
-		return GNI_PostFma(ep, d);
-	}
-}
-
 void event_text(gni_cq_entry_t event, char *buf, size_t size)
 {
 	if (GNI_CqErrorStr(event, buf, (uint32_t)size))

@@ -21,6 +21,9 @@
 #define _TOOLS_GNI_PERF_H
 
 #include <stdio.h>
+#if defined(__x86_64__)
+#include <x86intrin.h>
+#endif
 #include "common.h"
 
 #define PERF_SIZES	64
@@ -29,6 +32,13 @@
 #define PERF_ENDPOINTS	4096
 #define PERF_ROUNDS	7	/* of a barrier of 2 * PERF_PAIRS processes */
 #define PERF_CHANNELS	4	/* of the collective engine, on a NIC */
+
+/*
+ * A loop that is measured: all but GNI's calls becomes part of it, and it does not lie across
+ * pages, from one to another of which emulators go slowly.
+ */
+#define MEASURED	__attribute__((noinline, flatten, aligned(4096)))
+#define COLD		__attribute__((cold))
 
 /* --- clock and histograms --------------------------------------------------- */
 
@@ -52,12 +62,47 @@ struct hist {
 	uint64_t bucket[HIST_BUCKETS];
 };
 
+extern bool clock_tsc;
+
 void clock_init(void);
-uint64_t clock_ticks(void);
 double clock_ns(double ticks);
 uint64_t clock_from_ns(uint64_t ns);
 
-void hist_add(struct hist *h, uint64_t ticks);
+static inline uint64_t clock_ticks(void)
+{
+#if defined(__x86_64__)
+	if (clock_tsc)
+		return __rdtsc();
+#endif
+	return now_ns();
+}
+
+/*
+ * Values below HIST_STEPS have a bucket each. From there on each power of two has
+ * HIST_STEPS of them: @shift is how many low bits do not count.
+ */
+static inline unsigned int hist_index(uint64_t ticks)
+{
+	unsigned int shift, i;
+
+	if (ticks < HIST_STEPS)
+		return (unsigned int)ticks;
+	shift = 57U - (unsigned int)__builtin_clzll(ticks);
+	i = (shift + 1) * HIST_STEPS + (unsigned int)((ticks >> shift) - HIST_STEPS);
+	return i < HIST_BUCKETS ? i : HIST_BUCKETS - 1;
+}
+
+static inline void hist_add(struct hist *h, uint64_t ticks)
+{
+	if (!h->count || ticks < h->min)
+		h->min = ticks;
+	if (ticks > h->max)
+		h->max = ticks;
+	h->count++;
+	h->sum += ticks;
+	h->bucket[hist_index(ticks)]++;
+}
+
 void hist_merge(struct hist *to, const struct hist *from);
 uint64_t hist_percentile(const struct hist *h, double percent);
 uint64_t hist_bucket_start(unsigned int i);
@@ -324,12 +369,11 @@ struct poll {
 };
 
 int meet(struct proc *p);
-bool poll_slow(struct proc *p, struct poll *w);
-int poll_fault(struct proc *p);
-int call_fault(struct proc *p, const char *call, gni_return_t rc);
-gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event);
+COLD bool poll_slow(struct proc *p, struct poll *w);
+COLD int poll_fault(struct proc *p);
+COLD int call_fault(struct proc *p, const char *call, gni_return_t rc);
+gni_return_t event_sleep(gni_cq_handle_t cq, gni_cq_entry_t *event);
 int post_done(struct proc *p, gni_post_descriptor_t *d);
-uint64_t sample_lap(struct sample *s, uint64_t before);
 int bind_endpoint(struct proc *p, gni_ep_handle_t ep, const struct side *to);
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size);
 void pattern_fill(char *buf, uint64_t size, uint64_t seed);
@@ -353,6 +397,25 @@ void msgq_end(struct proc *p);
 static inline bool poll_turn(struct proc *p, struct poll *w)
 {
 	return ++w->turns < p->spins ? true : poll_slow(p, w);
+}
+
+/*
+ * The next event, or a moment without one, as GNI_CqGetEvent() has it. Where processes are
+ * many, those that wait must not take turns with those that work.
+ */
+static inline gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event)
+{
+	return p->sleeps ? event_sleep(cq, event) : GNI_CqGetEvent(cq, event);
+}
+
+/* An operation that began at @before is over. Return: when that was, ticks. */
+static inline uint64_t sample_lap(struct sample *s, uint64_t before)
+{
+	uint64_t now = clock_ticks();
+
+	hist_add(&s->hist, now - before);
+	s->ops++;
+	return now;
 }
 
 /* Is operation @i the last one? */

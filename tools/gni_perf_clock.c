@@ -3,15 +3,12 @@
 
 #include <stdio.h>
 #include <string.h>
-#if defined(__x86_64__)
-#include <x86intrin.h>
-#endif
 #include "gni_perf.h"
 
 #define CALIBRATE_NS	(20 * NS_PER_MS)
 
 static double ns_per_tick = 1;
-static bool use_tsc;
+bool clock_tsc;
 
 /* The kernel tells whether the time stamp counter can be trusted: it uses it itself. */
 static bool tsc_is_good(void)
@@ -27,24 +24,15 @@ static bool tsc_is_good(void)
 	return good;
 }
 
-uint64_t clock_ticks(void)
-{
-#if defined(__x86_64__)
-	if (use_tsc)
-		return __rdtsc();
-#endif
-	return now_ns();
-}
-
 /* Find out what a tick is. Before processes are started. */
 void clock_init(void)
 {
 	uint64_t start, ticks;
 
 #if defined(__x86_64__)
-	use_tsc = tsc_is_good();
+	clock_tsc = tsc_is_good();
 #endif
-	if (!use_tsc)
+	if (!clock_tsc)
 		return;
 	start = now_ns();
 	ticks = clock_ticks();
@@ -63,38 +51,12 @@ uint64_t clock_from_ns(uint64_t ns)
 	return (uint64_t)((double)ns / ns_per_tick);
 }
 
-/*
- * Values below HIST_STEPS have a bucket each. From there on each power of two has
- * HIST_STEPS of them: @shift is how many low bits do not count.
- */
-static unsigned int hist_index(uint64_t ticks)
-{
-	unsigned int shift, i;
-
-	if (ticks < HIST_STEPS)
-		return (unsigned int)ticks;
-	shift = 57U - (unsigned int)__builtin_clzll(ticks);
-	i = (shift + 1) * HIST_STEPS + (unsigned int)((ticks >> shift) - HIST_STEPS);
-	return i < HIST_BUCKETS ? i : HIST_BUCKETS - 1;
-}
-
 /* The least value of bucket @i; that of the next one is where it ends. */
 uint64_t hist_bucket_start(unsigned int i)
 {
 	if (i < 2 * HIST_STEPS)
 		return i;
 	return (uint64_t)(HIST_STEPS + i % HIST_STEPS) << (i / HIST_STEPS - 1);
-}
-
-void hist_add(struct hist *h, uint64_t ticks)
-{
-	if (!h->count || ticks < h->min)
-		h->min = ticks;
-	if (ticks > h->max)
-		h->max = ticks;
-	h->count++;
-	h->sum += ticks;
-	h->bucket[hist_index(ticks)]++;
 }
 
 void hist_merge(struct hist *to, const struct hist *from)

@@ -109,7 +109,7 @@ bool msg_again(struct proc *p, struct poll *w, gni_return_t rc, const char *call
 	return false;
 }
 
-int smsg_send(struct proc *p, gni_ep_handle_t ep, void *data, uint64_t size)
+MEASURED int smsg_send(struct proc *p, gni_ep_handle_t ep, void *data, uint64_t size)
 {
 	struct poll w = { 0 };
 	gni_return_t rc;
@@ -139,7 +139,7 @@ static int smsg_wait(struct proc *p, gni_ep_handle_t ep, void **msg)
 	}
 }
 
-static int smsg_receive(struct proc *p, struct phase *ph, uint64_t i)
+static MEASURED int smsg_receive(struct proc *p, struct phase *ph, uint64_t i)
 {
 	gni_return_t rc;
 	void *msg;
@@ -156,9 +156,23 @@ static int send_nth(struct proc *p, struct phase *ph, uint64_t i)
 	return p->op->send(p, p->ep[0], out_buf(p), ph->size);
 }
 
+#define DRAIN_EVERY	32
+
+/* The event of message @i, which was sent; now and then all that there are. */
+static int settle(struct proc *p, uint64_t i)
+{
+	gni_cq_entry_t event;
+	gni_return_t rc;
+
+	if (i % DRAIN_EVERY == 0)
+		return drain(p, p->tx);
+	rc = GNI_CqGetEvent(p->tx, &event);
+	return rc && rc != GNI_RC_NOT_DONE ? call_fault(p, "GNI_CqGetEvent", rc) : ST_OK;
+}
+
 /* --- there and back ---------------------------------------------------------- */
 
-static int msg_ping(struct proc *p, struct phase *ph)
+static MEASURED int msg_ping(struct proc *p, struct phase *ph)
 {
 	uint64_t i, before = ph->sample->start;
 	bool last = false;
@@ -167,7 +181,7 @@ static int msg_ping(struct proc *p, struct phase *ph)
 		last = run_last(ph, i, before);
 		if (last)
 			atomic_store(&p->me->limit, i + 1);
-		if (send_nth(p, ph, i) || drain(p, p->tx) || p->op->receive(p, ph, i))
+		if (send_nth(p, ph, i) || settle(p, i) || p->op->receive(p, ph, i))
 			return p->fault.status;
 		before = sample_lap(ph->sample, before);
 	}
@@ -175,12 +189,12 @@ static int msg_ping(struct proc *p, struct phase *ph)
 	return ST_OK;
 }
 
-static int msg_pong(struct proc *p, struct phase *ph)
+static MEASURED int msg_pong(struct proc *p, struct phase *ph)
 {
 	uint64_t i;
 
 	for (i = 0; i < limit_of(p->peer); i++)
-		if (p->op->receive(p, ph, i) || send_nth(p, ph, i) || drain(p, p->tx))
+		if (p->op->receive(p, ph, i) || send_nth(p, ph, i) || settle(p, i))
 			return p->fault.status;
 	return ST_OK;
 }
@@ -191,7 +205,7 @@ static int msg_pong(struct proc *p, struct phase *ph)
  * The last message is answered: only then have all arrived. Until then events of
  * the other direction tell of credits only.
  */
-static int msg_out(struct proc *p, struct phase *ph)
+static MEASURED int msg_out(struct proc *p, struct phase *ph)
 {
 	uint64_t i, now = ph->sample->start;
 	uint32_t until = p->cfg->window;
@@ -217,7 +231,7 @@ static int msg_out(struct proc *p, struct phase *ph)
 	return ST_OK;
 }
 
-static int msg_in(struct proc *p, struct phase *ph)
+static MEASURED int msg_in(struct proc *p, struct phase *ph)
 {
 	uint64_t i;
 

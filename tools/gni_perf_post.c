@@ -42,7 +42,7 @@ static gni_return_t post_nth(struct proc *p, gni_post_descriptor_t *d, uint64_t 
 	return post(p->ep[p->cfg->endpoints > 1 ? i % p->cfg->endpoints : 0], d);
 }
 
-static int post_fault(struct proc *p, gni_return_t rc, gni_cq_entry_t event)
+static COLD int post_fault(struct proc *p, gni_return_t rc, gni_cq_entry_t event)
 {
 	char why[100];
 
@@ -108,7 +108,7 @@ static int post_and_take(struct proc *p, gni_post_descriptor_t *d, uint64_t i)
 
 /* --- latency of what brings something back --------------------------------- */
 
-static int run_there(struct proc *p, struct phase *ph)
+static MEASURED int run_there(struct proc *p, struct phase *ph)
 {
 	gni_post_descriptor_t d = describe(p, ph->size);
 	uint64_t i, before = ph->sample->start;
@@ -155,7 +155,8 @@ static int wait_byte(struct proc *p, uint64_t size, uint64_t i)
 }
 
 /* The bytes before the mark are what the other side sent. */
-static int check_arrival(struct proc *p, struct phase *ph, uint64_t i)
+static COLD __attribute__((noinline))
+int check_arrival(struct proc *p, struct phase *ph, uint64_t i)
 {
 	uint64_t start = now_ns();
 	struct fault none = p->fault;
@@ -209,7 +210,7 @@ static int settle(struct proc *p)
 	return p->cfg->silent ? ST_OK : take_wait(p);
 }
 
-static int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
+static MEASURED int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 {
 	uint64_t i, before = ph->sample->start;
 	bool last = false;
@@ -227,7 +228,7 @@ static int ping(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 	return ST_OK;
 }
 
-static int pong(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
+static MEASURED int pong(struct proc *p, struct phase *ph, gni_post_descriptor_t *d)
 {
 	uint64_t i;
 
@@ -303,7 +304,7 @@ static bool flood_take(struct proc *p, struct flood *st)
 	return st->done != before || p->fault.status;
 }
 
-static int flood_out(struct proc *p, struct phase *ph)
+static MEASURED int flood_out(struct proc *p, struct phase *ph)
 {
 	struct flood st = { .acks = p->op->type == GNI_POST_CQWRITE };
 	struct poll w = { 0 };
@@ -331,7 +332,7 @@ static int flood_out(struct proc *p, struct phase *ph)
 }
 
 /* The target of CQ writes. Their values add up, in whichever order they come. */
-static int flood_in(struct proc *p, struct phase *ph)
+static MEASURED int flood_in(struct proc *p, struct phase *ph)
 {
 	gni_post_descriptor_t ack = describe(p, 0);
 	uint64_t n, sum = 0;

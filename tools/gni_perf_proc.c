@@ -57,23 +57,11 @@ int call_fault(struct proc *p, const char *call, gni_return_t rc)
 	return fault_set(&p->fault, ST_FAILED, "%s: %s", call, rc_name(rc));
 }
 
-/**
- * event_wait - the next event, or a moment without one
- * @p: the process
- * @cq: its queue
- * @event: out: the event
- *
- * Where processes are many, those that wait must not take turns with those that work.
- *
- * Return: as GNI_CqGetEvent().
- */
-gni_return_t event_wait(struct proc *p, gni_cq_handle_t cq, gni_cq_entry_t *event)
+/* As GNI_CqGetEvent(), but sleeps for a moment if there is none. */
+gni_return_t event_sleep(gni_cq_handle_t cq, gni_cq_entry_t *event)
 {
-	gni_return_t rc;
+	gni_return_t rc = GNI_CqWaitEvent(cq, EVENT_TICK_MS, event);
 
-	if (!p->sleeps)
-		return GNI_CqGetEvent(cq, event);
-	rc = GNI_CqWaitEvent(cq, EVENT_TICK_MS, event);
 	return rc == GNI_RC_TIMEOUT || (rc && interrupted) ? GNI_RC_NOT_DONE : rc;
 }
 
@@ -286,16 +274,6 @@ static uint64_t usual_count(enum measure measure, uint64_t size)
 uint64_t phase_count(const struct config *cfg, enum measure measure, uint64_t size)
 {
 	return cfg->iterations ? cfg->iterations : usual_count(measure, size);
-}
-
-/* An operation that began at @before is over. Return: when that was, ticks. */
-uint64_t sample_lap(struct sample *s, uint64_t before)
-{
-	uint64_t now = clock_ticks();
-
-	hist_add(&s->hist, now - before);
-	s->ops++;
-	return now;
 }
 
 static int run_phase(struct proc *p, struct phase *ph)
