@@ -47,6 +47,16 @@ struct kgni_ring_view {
 	u32 mask;
 };
 
+/* A copy, by words: what has just been written by words is read slowly as more. */
+static __always_inline struct kgni_ring_view kgni_ring_view_copy(const struct kgni_ring_view *v)
+{
+	return (struct kgni_ring_view){
+		.ring = core_load(&v->ring),
+		.slots = core_load(&v->slots),
+		.mask = core_load(&v->mask),
+	};
+}
+
 static inline void kgni_ring_view_init(struct kgni_ring_view *v, void *mem, u32 slots)
 {
 	v->ring = mem;
@@ -54,37 +64,74 @@ static inline void kgni_ring_view_init(struct kgni_ring_view *v, void *mem, u32 
 	v->mask = slots - 1;
 }
 
+/**
+ * struct kgni_ring_hint - what a producer found when it pushed last
+ * @next: the position after the one that it took
+ * @head: the head, as it was then or before
+ *
+ * For a producer that is often the only one: while nobody else pushes, that saves it to
+ * look at what the consumer writes, until the ring might be full.
+ */
+struct kgni_ring_hint {
+	u32 next;
+	u32 head;
+};
+
+/* Before the first push: no ring is so full. */
+#define KGNI_RING_NO_HINT	((struct kgni_ring_hint){ .next = 0, .head = 1 })
+
 /* What the slot of position @pos holds while nothing was put there. */
 static inline u64 kgni_ring_vacant(const struct kgni_ring_view *v, u32 pos)
 {
 	return pos & ~v->mask;
 }
 
+/* Is there room at @tail, as far as @hint tells? @head: out: the head */
+static inline bool kgni_ring_known(const struct kgni_ring_view *v,
+				   const struct kgni_ring_hint *hint, u32 tail, u32 *head)
+{
+	if (!hint || core_load(&hint->next) != tail)
+		return false;
+	*head = core_load_acquire(&hint->head);			/* (D) */
+	return tail - *head <= v->mask;
+}
+
 /**
- * kgni_ring_push - add an entry
+ * kgni_ring_push_hinted - add an entry, for one who pushes often
  * @v: the ring
  * @entry: what to add, its upper half not zero
+ * @hint: the caller's own, KGNI_RING_NO_HINT before the first call, or NULL
  *
- * Context: any, any number of producers at once.
+ * Context: any, any number of producers at once, also with the same hint.
  * Return: true if the entry is in; false if it was dropped and the overrun
  * flag is set.
  */
-static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
+static __always_inline bool kgni_ring_push_hinted(const struct kgni_ring_view *v, u64 entry,
+						  struct kgni_ring_hint *hint)
 {
 	u32 head, tail, tries;
 	u64 vacant;
 
 	for (tries = 0; tries < KGNI_RING_TRIES; tries++) {
 		tail = core_load_acquire(&v->ring->tail);	/* before head */
-		head = core_load_acquire(&v->ring->head);	/* (D) */
+		if (!kgni_ring_known(v, hint, tail, &head))
+			head = core_load_acquire(&v->ring->head);	/* (D) */
 		if (tail - head > v->mask) {
 			/* Full, unless the two reads straddle other's work. */
-			if (core_load(&v->ring->tail) == tail)
+			if (core_load(&v->ring->tail) != tail)
+				continue;
+			if ((s32)(tail - head) > 0)
 				break;
+			/* The consumer was shown an entry where nobody had pushed. */
+			core_cmpxchg(&v->ring->tail, tail, head);
 			continue;
 		}
 		if (core_cmpxchg(&v->ring->tail, tail, tail + 1) != tail)
 			continue;
+		if (hint) {
+			core_store(&hint->next, tail + 1);
+			core_store_release(&hint->head, head);
+		}
 		/* (A) (E) Lost: someone took this slot for a hole. */
 		vacant = kgni_ring_vacant(v, tail);
 		if (core_cmpxchg(&v->slots[tail & v->mask], vacant, entry) == vacant)
@@ -96,11 +143,21 @@ static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
 }
 
 /**
+ * kgni_ring_push - add an entry
+ * @v: the ring
+ * @entry: what to add, its upper half not zero
+ *
+ * Context: any, any number of producers at once.
+ * Return: as kgni_ring_push_hinted().
+ */
+static inline bool kgni_ring_push(const struct kgni_ring_view *v, u64 entry)
+{
+	return kgni_ring_push_hinted(v, entry, NULL);
+}
+
+/**
  * kgni_ring_ready - is there something to pop
  * @v: the ring
- *
- * An entry in the slot at head counts only once its position is reserved, so
- * that head never passes tail, whatever the ring holds.
  *
  * Context: any; true may be stale where another thread pops.
  * Return: true if kgni_ring_pop() would not say KGNI_RING_EMPTY.
@@ -110,9 +167,7 @@ static inline bool kgni_ring_ready(const struct kgni_ring_view *v)
 	u32 head = core_load_acquire(&v->ring->head);
 	u64 e = core_load_acquire(&v->slots[head & v->mask]);
 
-	if (e != kgni_ring_vacant(v, head) && core_load_acquire(&v->ring->tail) != head)
-		return true;
-	return core_load(&v->ring->overrun);
+	return e != kgni_ring_vacant(v, head) || core_load(&v->ring->overrun);
 }
 
 /**
@@ -120,13 +175,15 @@ static inline bool kgni_ring_ready(const struct kgni_ring_view *v)
  * @v: the ring
  *
  * Context: any; a snapshot.
- * Return: 0 to the number of slots.
+ * Return: 0 to the number of slots; 0 where the head has passed the tail.
  */
 static inline u32 kgni_ring_count(const struct kgni_ring_view *v)
 {
 	u32 head = core_load_acquire(&v->ring->head);
 	u32 n = core_load(&v->ring->tail) - head;
 
+	if ((s32)n < 0)
+		return 0;
 	return n > v->mask ? v->mask + 1 : n;
 }
 
@@ -136,7 +193,8 @@ static inline u32 kgni_ring_count(const struct kgni_ring_view *v)
  * @entry: out: the entry, if KGNI_RING_ENTRY is returned
  *
  * A lost event is reported once, before what is left in the ring, and takes
- * no entry with it.
+ * no entry with it. Whether the position was reserved is not looked at: only a hostile
+ * partner shows entries where none was, and the next producer sets that right.
  *
  * Context: one consumer at a time.
  * Return: see enum kgni_ring_pop.
@@ -149,7 +207,7 @@ static inline enum kgni_ring_pop kgni_ring_pop(const struct kgni_ring_view *v, u
 
 	if (core_load(&v->ring->overrun) && core_xchg(&v->ring->overrun, 0))
 		return KGNI_RING_OVERRUN;
-	if (e == kgni_ring_vacant(v, head) || core_load_acquire(&v->ring->tail) == head)
+	if (e == kgni_ring_vacant(v, head))
 		return KGNI_RING_EMPTY;
 	core_store(slot, kgni_ring_vacant(v, head + v->mask + 1));
 	core_store_release(&v->ring->head, head + 1);		/* (C) */
@@ -240,6 +298,8 @@ static inline u32 kgni_ring_repair(const struct kgni_ring_view *v, u64 entry)
 	u32 i, filled = 0;
 	u64 *slot, vacant;
 
+	if ((s32)n < 0)
+		return 0;
 	if (n > v->mask)
 		n = v->mask + 1;
 	for (i = 0; i < n; i++) {

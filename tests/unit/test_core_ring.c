@@ -348,8 +348,37 @@ static void test_push_gives_up(void **state)
 	}
 }
 
-/* What lies in a slot that nobody reserved waits for its reservation. */
+/* What lies in slots that nobody reserved comes out; who pushes then sets the tail right. */
 static void test_early(void **state)
+{
+	struct kgni_ring_view v;
+	u32 i, j, n;
+
+	(void)state;
+	for_each_ring(&v, i, j) {
+		for (n = 0; n < 2 * sizes[i] + 1; n++) {
+			v.slots[(starts[j] + n) & v.mask] = ring_entry(9, n);
+			pop_is(&v, ring_entry(9, n));
+			pop_nothing(&v);
+		}
+		assert_int_equal(v.ring->tail, starts[j]);
+		assert_int_equal(v.ring->head, starts[j] + n);
+		assert_int_equal(kgni_ring_count(&v), 0);
+		assert_int_equal(kgni_ring_repair(&v, HOLE), 0);
+		for (n = 0; n < sizes[i]; n++)
+			push(&v, n);
+		assert_false(kgni_ring_push(&v, ring_entry(1, n)));
+		pop_overrun(&v);
+		for (n = 0; n < sizes[i]; n++)
+			pop_is(&v, ring_entry(1, n));
+		pop_nothing(&v);
+		assert_int_equal(v.ring->tail, v.ring->head);
+		assert_int_equal(v.ring->overrun, 0);
+	}
+}
+
+/* A push that meets one there gives its position up and takes the next. */
+static void test_early_meets_push(void **state)
 {
 	struct kgni_ring_view v;
 	u32 i, j;
@@ -357,12 +386,7 @@ static void test_early(void **state)
 	(void)state;
 	for_each_ring(&v, i, j) {
 		v.slots[starts[j] & v.mask] = ring_entry(9, 9);
-		pop_nothing(&v);
-		assert_int_equal(kgni_ring_count(&v), 0);
-		assert_int_equal(kgni_ring_repair(&v, HOLE), 0);
-		assert_int_equal(v.ring->head, starts[j]);
 		if (sizes[i] == 1) {
-			/* The newcomer gives its position up and finds no other. */
 			assert_false(kgni_ring_push(&v, ring_entry(1, 1)));
 			pop_overrun(&v);
 			pop_is(&v, ring_entry(9, 9));
@@ -372,6 +396,41 @@ static void test_early(void **state)
 			pop_is(&v, ring_entry(1, 1));
 		}
 		pop_nothing(&v);
+	}
+}
+
+/* With a hint a ring is as large as without, whoever else pushes, and from anywhere. */
+static void test_hint(void **state)
+{
+	struct kgni_ring_hint hint[2];
+	struct kgni_ring_view v;
+	u64 rng = 99, e;
+	u32 i, j, n, in, out;
+
+	(void)state;
+	for_each_ring(&v, i, j) {
+		hint[0] = KGNI_RING_NO_HINT;
+		hint[1] = KGNI_RING_NO_HINT;
+		in = 0;
+		out = 0;
+		for (n = 0; n < 4000; n++) {
+			u32 who = unit_below(&rng, 8);
+			struct kgni_ring_hint *of = who > 2 ? NULL : &hint[who / 2];
+
+			if (who < 4) {
+				assert_int_equal(kgni_ring_push_hinted(&v, ring_entry(1, in), of),
+						 in - out < sizes[i]);
+				if (in - out < sizes[i])
+					in++;
+				else
+					pop_overrun(&v);
+			} else if (in != out) {
+				assert_int_equal(kgni_ring_pop(&v, &e), KGNI_RING_ENTRY);
+				assert_int_equal(e, ring_entry(1, out++));
+			} else {
+				pop_nothing(&v);
+			}
+		}
 	}
 }
 
@@ -561,6 +620,8 @@ int main(void)
 		cmocka_unit_test(test_push_meets_hole),
 		cmocka_unit_test(test_push_gives_up),
 		cmocka_unit_test(test_early),
+		cmocka_unit_test(test_early_meets_push),
+		cmocka_unit_test(test_hint),
 		cmocka_unit_test(test_garbage_slot),
 		cmocka_unit_test(test_hostile),
 		cmocka_unit_test(test_ready_is_pop),

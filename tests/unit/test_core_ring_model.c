@@ -92,6 +92,7 @@ static struct world {
 	bool dead;
 	bool asleep, woken;
 	u32 filled, holes, overruns, dropped;
+	struct kgni_ring_hint hint[MAX_TASKS + 1];
 	u8 pushed[MAX_TASKS + 1][MAX_ENTRIES];
 	u8 popped[MAX_TASKS + 1][MAX_ENTRIES];
 	u32 last[MAX_TASKS + 1];
@@ -122,7 +123,7 @@ static void wrong(const char *what)
 
 static void do_push(u32 who, u32 n)
 {
-	if (kgni_ring_push(&w.v, ring_entry(who, n)))
+	if (kgni_ring_push_hinted(&w.v, ring_entry(who, n), &w.hint[who]))
 		w.pushed[who][n] = 1;
 	else
 		w.dropped++;
@@ -335,6 +336,8 @@ static void run_once(const struct scene *sc, const struct kgni_ring_view *v, u32
 	w.steps_left = die_after;
 	memset(v->ring, 0, sizeof(*v->ring));
 	ring_start(&w.v, v->ring, sc->slots, start);
+	for (i = 0; i <= MAX_TASKS; i++)
+		w.hint[i] = KGNI_RING_NO_HINT;
 	for (i = 0; i < sc->prefill; i++)
 		do_push(MAX_TASKS, i);
 	for (i = 0; i < MAX_TASKS; i++)
