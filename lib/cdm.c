@@ -130,6 +130,7 @@ static gni_return_t nic_attach(const struct gni_cdm *cdm, int fd, u32 *pe, struc
 		return ugni_nomem("NIC handle");
 	nic->fd = fd;
 	nic->pe = arg.pe;
+	nic->local_window = &ugni_no_window;
 	nic->ptag = (u8)arg.ptag;
 	nic->cookie = cdm->cookie;
 	nic->inst_id = cdm->inst_id;

@@ -33,11 +33,14 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	cq->delay = arg->delay < arg->slots ? arg->delay : arg->slots - 1;
 	cq->mode = arg->mode;
 	cq->limit = arg->entries;
+	cq->own_max = arg->slots < UGNI_CQ_OWN ? arg->slots : UGNI_CQ_OWN;
 	if (nic->modes & GNI_CDM_MODE_DUAL_EVENTS)
 		cq->limit = arg->entries > 1 ? arg->entries / 2 : 1;
 	ugni_reqs_init(&cq->reqs);
-	if (arg->mode & GNI_CQ_UNMANAGED)
+	if (arg->mode & GNI_CQ_UNMANAGED) {
+		cq->limit = 0;
 		return GNI_RC_SUCCESS;
+	}
 	mem = ugni_sys_map(nic->fd, arg->mmap_offset, arg->mmap_length, &error);
 	if (!mem) {
 		destroy.id = arg->id;
@@ -46,6 +49,7 @@ static gni_return_t cq_create(struct gni_nic *nic, struct kgni_ioc_cq_create *ar
 	}
 	cq->map_length = arg->mmap_length;
 	kgni_ring_view_init(&cq->ring, mem, arg->slots);
+	cq->plain = !cq->handler;
 	return GNI_RC_SUCCESS;
 }
 
@@ -592,8 +596,12 @@ static ugni_apart gni_return_t own_message(struct gni_cq *cq, u64 e)
 	const u32 tid = (u32)CORE_BITS(e, KGNI_CQE_SMSG_TID_SHIFT, KGNI_CQE_SMSG_TID_BITS);
 	struct ugni_req *r = ugni_req_find(&cq->reqs, tid, true);
 
-	if (likely(r))
+	if (likely(r && r->ep && r->messages)) {
+		core_store(outstanding(cq, r->ep), *outstanding(cq, r->ep) - 1);
+		r->messages--;
+	} else if (r) {
 		req_end(cq, r);
+	}
 	return GNI_RC_SUCCESS;
 }
 
@@ -762,18 +770,19 @@ static ugni_cold gni_return_t get_event(gni_cq_handle_t cq_hndl, gni_cq_entry_t 
 	return nothing_there();
 }
 
-UGNI_PUBLIC gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
+UGNI_PUBLIC ugni_in_page(512)
+gni_return_t GNI_CqGetEvent(gni_cq_handle_t cq_hndl, gni_cq_entry_t *event_data)
 {
 	struct gni_cq *cq = cq_hndl;
 	struct kgni_ring_view ring;
 	u64 e = 0;
 
-	if (unlikely(!ugni_is_cq(cq) || !event_data || !ugni_alone() || cq->handler ||
-		     !cq->ring.ring || ugni_away(cq->nic)))
+	if (!ugni_is_cq(cq) ||
+	    unlikely(!event_data | !ugni_alone() | !cq->plain | ugni_away(cq->nic)))
 		return ugni_end(get_event(cq_hndl, event_data));
 	if (own_is_next(cq))
 		return take_own(cq, event_data);
-	ring = cq->ring;
+	ring = kgni_ring_view_copy(&cq->ring);
 	switch (kgni_ring_pop(&ring, &e)) {
 	case KGNI_RING_ENTRY:
 		*event_data = e;
@@ -855,21 +864,23 @@ static inline_always struct ugni_req *completed_quickly(const struct gni_cq *cq,
 {
 	const u32 tid = CORE_BITS(e, KGNI_CQE_TID_SHIFT, KGNI_CQE_TID_BITS);
 	const u32 index = tid & (UGNI_REQ_MAX - 1);
-	/* No error, of a post, the global one. */
-	const u64 kind = e >> KGNI_CQE_LOCAL_SHIFT;
+	/* No error, of a post, the global one: 0 if of FMA, @bte if of BTE. */
+	const u64 fma = (u64)KGNI_CQE_FMA << (KGNI_CQE_SOURCE_SHIFT - KGNI_CQE_LOCAL_SHIFT);
+	const u64 bte = fma * (KGNI_CQE_BTE - KGNI_CQE_FMA);
+	const u64 kind = (e >> KGNI_CQE_LOCAL_SHIFT) - fma;
+	const bool far = index >= UGNI_REQ_FIRST, beyond = index >= cq->reqs.used;
 	struct ugni_req *r;
 
-	if (unlikely((kind != KGNI_CQE_FMA << (KGNI_CQE_SOURCE_SHIFT - KGNI_CQE_LOCAL_SHIFT) &&
-		      kind != KGNI_CQE_BTE << (KGNI_CQE_SOURCE_SHIFT - KGNI_CQE_LOCAL_SHIFT)) ||
-		     index >= UGNI_REQ_FIRST || index >= cq->reqs.used))
+	if (unlikely((kind & ~bte) | far | beyond))
 		return NULL;
 	r = &cq->reqs.chunk[0][index];
-	return likely(r->live && !r->smsg && !r->rdma && ugni_req_post_tid(r) == tid && r->ep &&
-		      r->seen & GNI_CQMODE_GLOBAL_EVENT) ? r : NULL;
+	return likely(r->live & !r->smsg & !r->rdma & (ugni_req_post_tid(r) == tid) & !!r->ep &
+		      !!(r->seen & GNI_CQMODE_GLOBAL_EVENT)) ? r : NULL;
 }
 
-UGNI_PUBLIC gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
-					  gni_post_descriptor_t **post_descr)
+UGNI_PUBLIC ugni_in_page(512)
+gni_return_t GNI_GetCompleted(gni_cq_handle_t cq_hndl, gni_cq_entry_t event_data,
+			      gni_post_descriptor_t **post_descr)
 {
 	struct gni_cq *cq = cq_hndl;
 	struct ugni_req *r = NULL;

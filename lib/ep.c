@@ -32,6 +32,7 @@ UGNI_PUBLIC gni_return_t GNI_EpCreate(gni_nic_handle_t nic_hndl, gni_cq_handle_t
 	}
 	ep->nic = nic;
 	ep->cq = cq;
+	ep->window = &ugni_no_window;
 	ugni_publish(&ugni_eps, ep);
 	*ep_hndl = ep;
 	return GNI_RC_SUCCESS;

@@ -8,7 +8,10 @@
  * that nothing overtakes anything.
  *
  * A put to a word and its event are some hundred instructions in all. So what is here is
- * one straight piece of code for each kind of post, and what seldom happens is outside.
+ * one straight piece of code for each kind of post, and what seldom happens is outside. For
+ * puts and atomic operations on one word by the only thread of a program there is the same
+ * code once more, without all that words do not need: it calls nothing, and what has to be
+ * so is put together before anything branches.
  */
 #include "ugni.h"
 #include "core/descr.h"
@@ -22,6 +25,8 @@
  * @d: its descriptor
  * @ep: its endpoint, locked
  * @alone: of ugni_alone()
+ * @word: of one aligned word, by the only thread, without an event at the target; what does
+ *	not use the windows that were used last is not simple
  * @to: window to the target, pinned
  * @local: window to the local region, pinned, or NULL
  * @req: request for its source event, or NULL
@@ -31,6 +36,7 @@ struct quick {
 	gni_post_descriptor_t *d;
 	struct gni_ep *ep;
 	bool alone;
+	bool word;
 	struct ugni_window *to;
 	struct ugni_window *local;
 	struct ugni_req *req;
@@ -55,33 +61,46 @@ static inline_always struct ugni_window *reach(const struct quick *q, struct ugn
 	};
 	struct ugni_window *w = core_load(hint);
 
-	if (likely(w && ugni_window_pin(w, peer, &h, q->alone))) {
-		if (likely(ugni_window_covers(w, addr, length)))
-			return w;
-		ugni_window_unpin(w, q->alone);
-	}
-	return ugni_window_find(q->ep->nic, hint, peer, h, addr, length);
+	if (!q->alone)
+		ugni_window_count(w);
+	if (ugni_window_leads(w, peer, &h, addr, length))
+		return w;
+	ugni_window_unpin(w, q->alone);
+	return q->word ? NULL : ugni_window_find(q->ep->nic, hint, peer, h, addr, length);
 }
 
-/* What all kinds demand: modes, and the target's window. */
-static inline_always bool reach_target(struct quick *q)
+/* Is there anything in modes, length and addresses that is not simple? */
+static inline_always bool odd(const struct quick *q)
 {
 	const gni_post_descriptor_t *d = q->d;
 	const u16 mode = d->cq_mode;
+	/* One event, or none. */
+	u64 is = (mode & ~KGNI_CQMODE_ALL) | (mode & (mode >> 1) & 1) |
+		 (d->dlvr_mode & ~KGNI_DLV_ALL);
+
+	if (q->word)
+		is |= (mode & KGNI_CQMODE_REMOTE) | (d->length ^ 8) |
+		      ((d->remote_addr | d->local_addr) & 7);
+	else
+		is |= (d->length - 1) / QUICK_MAX;
+	return unlikely(is);
+}
+
+/* What all kinds demand: modes, and the target's window. @rights: KGNI_WINDOW_* */
+static inline_always bool reach_target(struct quick *q, u32 rights)
+{
+	const gni_post_descriptor_t *d = q->d;
 	struct ugni_window *w;
 
-	if (unlikely(mode & ~KGNI_CQMODE_ALL || d->dlvr_mode & ~KGNI_DLV_ALL ||
-		     (mode & GNI_CQMODE_DUAL_EVENTS) == GNI_CQMODE_DUAL_EVENTS ||
-		     d->length - 1 >= QUICK_MAX))
+	if (odd(q))
 		return false;
 	q->to = reach(q, &q->ep->window, q->ep->peer, &d->remote_mem_hndl, d->remote_addr,
 		      d->length);
 	w = q->to;
-	if (unlikely(!w))
+	if (unlikely(!w) || unlikely(core_load(w->flags) | (~w->rights & rights)))
 		return false;
-	return likely(!core_load(w->flags)) &&
-	       (likely(!(mode & KGNI_CQMODE_REMOTE)) || !(w->rights & KGNI_WINDOW_EVENTS) ||
-		w->ring.ring);
+	return q->word || likely(!(d->cq_mode & KGNI_CQMODE_REMOTE)) ||
+	       !(w->rights & KGNI_WINDOW_EVENTS) || w->ring.ring;
 }
 
 static inline_always bool reach_local(struct quick *q, u32 rights)
@@ -114,7 +133,8 @@ static inline_always bool begin(struct quick *q, enum kgni_cqe_source source)
 	struct gni_ep *ep = q->ep;
 	struct gni_cq *cq = ep->cq;
 
-	if (!mode || unlikely(!ugni_cq_tells(cq)))
+	/* One that tells nothing has a limit of none. */
+	if (!mode || unlikely(!cq))
 		return true;
 	if (unlikely(!q->alone))
 		pthread_mutex_lock(&cq->slot.lock);
@@ -124,9 +144,9 @@ static inline_always bool begin(struct quick *q, enum kgni_cqe_source source)
 		core_store(&ep->outstanding[0], ep->outstanding[0] + 1);
 		q->req->descr = q->d;
 		q->req->ep = ep;
-		q->req->msgq = false;
-		q->req->async = false;
 		q->req->mode = (u8)mode;
+		if (q->alone)
+			q->req->seen = (u8)mode;
 		q->event = kgni_cqe_done(kgni_cqe_post(ep->local_event, ugni_req_post_tid(q->req)),
 					 source, KGNI_ST_OK);
 		if (unlikely(mode & KGNI_CQMODE_LOCAL))
@@ -144,13 +164,20 @@ static inline_always bool begin(struct quick *q, enum kgni_cqe_source source)
 
 static inline_always enum outcome put(struct quick *q)
 {
-	const u64 from = q->d->local_addr, length = q->d->length;
-	void *to = ugni_window_at(q->to, q->d->remote_addr);
+	const u64 from = q->d->local_addr, length = q->word ? 8 : q->d->length;
+	void *to;
 
-	if (unlikely(!(q->to->rights & KGNI_WINDOW_WRITE) || !ugni_readable(from, length)) ||
-	    !begin(q, KGNI_CQE_FMA))
+	if (!reach_target(q, KGNI_WINDOW_WRITE))
 		return NOT_SIMPLE;
-	ugni_copy(to, (const void *)(uintptr_t)from, length);
+	if (q->word ? !ugni_page_seen(from, length) : unlikely(!ugni_readable(from, length)))
+		return NOT_SIMPLE;
+	if (!begin(q, KGNI_CQE_FMA))
+		return NOT_SIMPLE;
+	to = ugni_window_at(q->to, q->d->remote_addr);
+	if (q->word)
+		core_store((u64 *)to, core_load((const u64 *)(uintptr_t)from));
+	else
+		ugni_copy(to, (const void *)(uintptr_t)from, length);
 	return likely(ugni_window_live(q->to)) ? DONE : ENDED;
 }
 
@@ -158,8 +185,8 @@ static inline_always enum outcome rdma_put(struct quick *q)
 {
 	const gni_post_descriptor_t *d = q->d;
 
-	if (!rdma_simple(q) || unlikely(!(q->to->rights & KGNI_WINDOW_WRITE)) ||
-	    !reach_local(q, 0) || !begin(q, KGNI_CQE_BTE))
+	if (!reach_target(q, KGNI_WINDOW_WRITE) || !rdma_simple(q) || !reach_local(q, 0) ||
+	    !begin(q, KGNI_CQE_BTE))
 		return NOT_SIMPLE;
 	ugni_copy(ugni_window_at(q->to, d->remote_addr), ugni_window_at(q->local, d->local_addr),
 		  d->length);
@@ -170,7 +197,7 @@ static inline_always enum outcome get(struct quick *q, enum kgni_cqe_source sour
 {
 	const gni_post_descriptor_t *d = q->d;
 
-	if (unlikely((d->remote_addr | d->length) & 3) ||
+	if (!reach_target(q, 0) || unlikely((d->remote_addr | d->length) & 3) ||
 	    (source == KGNI_CQE_BTE && !rdma_simple(q)) || !reach_local(q, KGNI_WINDOW_WRITE) ||
 	    !begin(q, source))
 		return NOT_SIMPLE;
@@ -214,6 +241,12 @@ static ugni_apart u64 amo_general(u8 kind, u64 *word, u64 a, u64 b)
 	return kgni_amo_exec(&amo, word, a, b);
 }
 
+/* Those that amo_word() needs no call for, if they fetch. */
+static inline_always bool amo_is_inline(u8 kind)
+{
+	return kind == (AMO_FETCH | KGNI_AMO_ADD) || kind == (AMO_FETCH | KGNI_AMO_CSWAP);
+}
+
 /* As kgni_amo_exec(). */
 static inline_always u64 amo_word(u8 kind, u64 *word, const gni_post_descriptor_t *d)
 {
@@ -228,24 +261,29 @@ static inline_always u64 amo_word(u8 kind, u64 *word, const gni_post_descriptor_
 static inline_always enum outcome amo(struct quick *q)
 {
 	const gni_post_descriptor_t *d = q->d;
-	const u8 kind = amo_kind(d->amo_cmd);
+	const u32 cmd = d->amo_cmd;
+	const u8 kind = q->word ? core_load(&amo_kinds[cmd % AMO_CMDS]) : amo_kind(cmd);
+	const struct ugni_window *local;
 	u64 old;
 
-	if (unlikely(kind & AMO_OTHER || d->length != 8 || d->remote_addr & 7 ||
-		     !(q->to->rights & KGNI_WINDOW_WRITE)))
+	if (q->word ? !amo_is_inline(kind) || unlikely(cmd >= AMO_CMDS) :
+		      unlikely(kind & AMO_OTHER || d->length != 8 || d->remote_addr & 7))
 		return NOT_SIMPLE;
-	if (kind & AMO_FETCH && (unlikely(d->local_addr & 7) || !reach_local(q, KGNI_WINDOW_WRITE)))
+	if (!reach_target(q, KGNI_WINDOW_WRITE))
 		return NOT_SIMPLE;
+	if ((q->word || kind & AMO_FETCH) &&
+	    ((!q->word && d->local_addr & 7) || !reach_local(q, KGNI_WINDOW_WRITE)))
+		return NOT_SIMPLE;
+	local = q->local ? q->local : q->to;
 	/* Of one that had ended before the driver says more, or does it. */
-	if (unlikely(!core_load(q->to->live) || (q->local && !core_load(q->local->live))))
+	if (unlikely(!(core_load(q->to->live) & core_load(local->live))))
 		return NOT_SIMPLE;
 	if (!begin(q, KGNI_CQE_FMA))
 		return NOT_SIMPLE;
 	old = amo_word(kind, ugni_window_at(q->to, d->remote_addr), d);
 	if (q->local)
 		core_store((u64 *)ugni_window_at(q->local, d->local_addr), old);
-	return likely(ugni_window_live(q->to) && (!q->local || core_load(q->local->live))) ?
-	       DONE : ENDED;
+	return likely(ugni_window_live(q->to) & core_load(local->live)) ? DONE : ENDED;
 }
 
 /* --- after ------------------------------------------------------------------------------ */
@@ -272,7 +310,7 @@ static inline_always void leave(const struct quick *q)
 }
 
 /* The target's event. Return: what became of the post. */
-static ugni_apart enum kgni_cqe_status tell_target(struct gni_ep *ep, const struct ugni_window *w,
+static ugni_apart enum kgni_cqe_status tell_target(struct gni_ep *ep, struct ugni_window *w,
 						   const gni_post_descriptor_t *d)
 {
 	const struct ugni_event e = {
@@ -286,30 +324,40 @@ static ugni_apart enum kgni_cqe_status tell_target(struct gni_ep *ep, const stru
 }
 
 /* Its source event, as the queue's ring has it. */
-static ugni_cold void tell_by_ring(struct gni_cq *cq, u64 event, enum kgni_cqe_status status,
-				   bool alone)
+static ugni_cold gni_return_t tell_by_ring(struct gni_cq *cq, struct ugni_req *req, u64 event,
+					   bool alone)
 {
-	ugni_cq_push(cq, event | (u64)status << KGNI_CQE_STATUS_SHIFT);
+	req->seen = 0;
+	ugni_cq_push(cq, event);
 	if (!alone)
 		ugni_add_as(false, &cq->posting, -1U);
+	return GNI_RC_SUCCESS;
 }
 
-/* It was carried out. */
-static inline_always void finish(const struct quick *q, u32 type)
+static inline_always u64 failed(u64 event, enum kgni_cqe_status status)
+{
+	return event | (u64)status << KGNI_CQE_STATUS_SHIFT;
+}
+
+/* It was carried out, and counts if all went well. Its source event is still to be told. */
+static inline_always enum kgni_cqe_status finish(const struct quick *q, u32 type)
 {
 	enum kgni_cqe_status status = KGNI_ST_OK;
 
-	if (unlikely(q->d->cq_mode & KGNI_CQMODE_REMOTE))
+	if (!q->word && unlikely(q->d->cq_mode & KGNI_CQMODE_REMOTE))
 		status = tell_target(q->ep, q->to, q->d);
 	if (likely(status == KGNI_ST_OK))
 		count(q, type);
 	core_store(&q->to->used, true);
-	if (!q->req)
-		return;
-	if (likely(q->alone && status == KGNI_ST_OK && ugni_cq_keep(q->ep->cq, q->event)))
-		q->req->seen = q->req->mode;
-	else
-		tell_by_ring(q->ep->cq, q->event, status, q->alone);
+	return status;
+}
+
+static inline_always void tell_source(const struct quick *q, enum kgni_cqe_status status)
+{
+	struct gni_cq *cq = q->ep->cq;
+
+	if (q->req && (!q->alone || status != KGNI_ST_OK || !ugni_cq_keep(cq, q->event)))
+		tell_by_ring(cq, q->req, failed(q->event, status), q->alone);
 }
 
 /* An atomic operation that met the end of a window: nobody knows if it was carried out. */
@@ -323,7 +371,7 @@ static ugni_cold gni_return_t end_amo(const struct quick *q)
 
 	ugni_window_tell(q->ep->nic, q->to, KGNI_ST_ABORTED, &e);
 	if (q->req)
-		tell_by_ring(q->ep->cq, q->event, KGNI_ST_ABORTED, q->alone);
+		tell_by_ring(q->ep->cq, q->req, failed(q->event, KGNI_ST_ABORTED), q->alone);
 	leave(q);
 	if (!q->alone)
 		pthread_mutex_unlock(&q->ep->slot.lock);
@@ -342,6 +390,8 @@ static ugni_cold gni_return_t post_again(const struct quick *q)
 	u32 tid = 0;
 
 	kgni_descr_read(&arg, q->d, &none);
+	if (cq)
+		q->req->seen = 0;
 	if (arg.type <= GNI_POST_RDMA_GET && cq) {
 		q->req->rdma = true;
 		q->req->async = true;
@@ -364,28 +414,32 @@ static ugni_cold gni_return_t post_again(const struct quick *q)
 	return rc;
 }
 
+static inline_always enum outcome carry_out(struct quick *q, u32 type)
+{
+	return type == GNI_POST_FMA_PUT ? put(q) :
+	       type == GNI_POST_FMA_GET ? get(q, KGNI_CQE_FMA) :
+	       type == GNI_POST_RDMA_PUT ? rdma_put(q) :
+	       type == GNI_POST_RDMA_GET ? get(q, KGNI_CQE_BTE) : amo(q);
+}
+
 /* Return: true if it was done, with @rc for the caller. */
 static inline_always bool quickly(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *d, u32 type,
 				  gni_return_t *rc)
 {
 	struct quick q = { .d = d, .ep = ep_hndl, .alone = ugni_alone() };
-	enum outcome outcome = NOT_SIMPLE;
+	enum outcome outcome;
 	struct quick ended;
 
 	if (!ugni_is_ep(ep_hndl) || (unlikely(!q.alone) && !ugni_ep_lock(ep_hndl)))
 		return false;
-	if (likely(reach_target(&q)))
-		outcome = type == GNI_POST_FMA_PUT ? put(&q) :
-			  type == GNI_POST_FMA_GET ? get(&q, KGNI_CQE_FMA) :
-			  type == GNI_POST_RDMA_PUT ? rdma_put(&q) :
-			  type == GNI_POST_RDMA_GET ? get(&q, KGNI_CQE_BTE) : amo(&q);
+	outcome = carry_out(&q, type);
 	if (unlikely(outcome == ENDED)) {
 		ended = q;
 		*rc = type == GNI_POST_AMO ? end_amo(&ended) : post_again(&ended);
 		return true;
 	}
 	if (likely(outcome == DONE))
-		finish(&q, type);
+		tell_source(&q, finish(&q, type));
 	leave(&q);
 	if (unlikely(!q.alone))
 		pthread_mutex_unlock(&q.ep->slot.lock);
@@ -393,13 +447,14 @@ static inline_always bool quickly(gni_ep_handle_t ep_hndl, gni_post_descriptor_t
 	return likely(outcome == DONE);
 }
 
-UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+static ugni_apart gni_return_t fma_quickly(gni_ep_handle_t ep_hndl,
+					   gni_post_descriptor_t *post_descr)
 {
 	gni_return_t rc;
 
 	if (unlikely(!post_descr))
 		return ugni_post_fma(ep_hndl, post_descr);
-	if (likely(post_descr->type == GNI_POST_FMA_PUT)) {
+	if (post_descr->type == GNI_POST_FMA_PUT) {
 		if (likely(quickly(ep_hndl, post_descr, GNI_POST_FMA_PUT, &rc)))
 			return rc;
 	} else if (post_descr->type == GNI_POST_AMO) {
@@ -410,6 +465,55 @@ UGNI_PUBLIC gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descripto
 			return rc;
 	}
 	return ugni_post_fma(ep_hndl, post_descr);
+}
+
+/* That of a word met the end of a window. */
+static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t *d,
+				       struct ugni_req *req, u64 event)
+{
+	const struct quick q = {
+		.d = d,
+		.ep = ep,
+		.alone = true,
+		.to = ep->window,
+		.req = req,
+		.event = event,
+	};
+
+	return d->type == GNI_POST_AMO ? end_amo(&q) : post_again(&q);
+}
+
+static inline_always gni_return_t word(gni_ep_handle_t ep, gni_post_descriptor_t *d, u32 type)
+{
+	struct quick q = { .d = d, .ep = ep, .alone = true, .word = true };
+	enum outcome outcome = ugni_is_ep(ep) ? carry_out(&q, type) : NOT_SIMPLE;
+
+	if (unlikely(outcome == NOT_SIMPLE))
+		return fma_quickly(ep, d);
+	if (unlikely(outcome == ENDED))
+		return end_word(ep, d, q.req, q.event);
+	finish(&q, type);
+	if (q.req && !ugni_cq_keep(ep->cq, q.event))
+		return tell_by_ring(ep->cq, q.req, q.event, true);
+	return GNI_RC_SUCCESS;
+}
+
+static ugni_apart ugni_in_page(1024)
+gni_return_t amo_of_word(gni_ep_handle_t ep, gni_post_descriptor_t *d)
+{
+	return word(ep, d, GNI_POST_AMO);
+}
+
+UGNI_PUBLIC ugni_in_page(1024)
+gni_return_t GNI_PostFma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)
+{
+	if (unlikely(!post_descr | !ugni_alone()))
+		return fma_quickly(ep_hndl, post_descr);
+	if (likely(post_descr->type == GNI_POST_FMA_PUT))
+		return word(ep_hndl, post_descr, GNI_POST_FMA_PUT);
+	if (post_descr->type == GNI_POST_AMO)
+		return amo_of_word(ep_hndl, post_descr);
+	return fma_quickly(ep_hndl, post_descr);
 }
 
 UGNI_PUBLIC gni_return_t GNI_PostRdma(gni_ep_handle_t ep_hndl, gni_post_descriptor_t *post_descr)

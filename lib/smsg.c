@@ -44,9 +44,9 @@ struct smsg_copy {
  * @current: GetNext found a message that was not released yet
  * @credit_due: the peer is still to be told of what we consumed
  * @window: window to the peer's mailbox that was used last
- * @to: where the peer's mailbox is, or NULL if it can't be reached directly
+ * @to: where the peer's mailbox is, if @gen says so
  * @place: window that it is in
- * @gen: what that was found as
+ * @gen: what that was found as, UGNI_NO_GEN if the mailbox can't be reached directly
  * @tx_slot: slot there of the next message
  * @rx_slot: slot in ours of the current message, or of the next
  * @page: pages that messages were last read from, of header and data
@@ -191,6 +191,9 @@ static gni_return_t smsg_init(struct gni_ep *ep, const gni_smsg_attr_t *local,
 	s->mbox = (void *)(uintptr_t)attr_mbox(local);
 	s->tx_slot = kgni_smsg_slot(&geom, 0);
 	s->rx_slot = s->tx_slot;
+	s->window = &ugni_no_window;
+	s->place = &ugni_no_window;
+	s->gen = UGNI_NO_GEN;
 	s->page[0] = ~0ULL;
 	s->page[1] = ~0ULL;
 	s->remote_mbox = attr_mbox(remote);
@@ -265,13 +268,13 @@ static void find_place(struct gni_ep *ep)
 		return;
 	s->req = ugni_cq_channel(ep->cq, ep);
 	if (!s->req)
-		s->to = NULL;
+		s->gen = UGNI_NO_GEN;
 }
 
 /* Return: false if the window has ended. */
 static inline_always bool place_enter(const struct ugni_smsg *s, bool alone)
 {
-	return s->to && ugni_window_enter(s->place, s->gen, alone);
+	return ugni_window_enter(s->place, s->gen, alone);
 }
 
 /*
@@ -284,12 +287,13 @@ static inline_always bool place_tell(const struct gni_ep *ep, const struct ugni_
 	const u64 e = kgni_cqe_remote(ep->remote_event, GNI_POST_FMA_PUT_W_SYNCFLAG,
 				      KGNI_CQE_SMSG);
 	struct ugni_window *w = s->place;
-	const struct kgni_ring_view ring = w->ring;
+	const struct kgni_ring_view ring = kgni_ring_view_copy(&w->ring);
 	u64 *counted = w->counted;
 	bool wake;
 
 	/* A message is there, with its event or without, and will be found. */
-	wake = ring.ring && (!kgni_ring_push(&ring, e) || ugni_must_wake(&ring, w->delay));
+	wake = ring.ring && (!kgni_ring_push_hinted(&ring, e, &w->hint) ||
+			     ugni_must_wake(&ring, w->delay));
 	core_store(&w->used, true);
 	ugni_add_as(alone, &counted[KGNI_STAT_FMA_PUT], 1ULL);
 	ugni_add_as(alone, &counted[KGNI_STAT_FMA_PUT_BYTES], length);
@@ -475,12 +479,17 @@ static inline_always void message_sent(struct ugni_smsg *s)
 	s->tx_slot = kgni_smsg_slot_next(&s->geom, s->tx_slot);
 }
 
-/* Is a piece of a message where the last one was read from? @page: that page */
-static inline_always bool piece_known(u64 page, const void *src, u32 length)
+/* In how far is a piece of a message where the last one was not read from? @page: that page */
+static inline_always u64 piece_strange(u64 page, const void *src, u32 length)
 {
 	const u64 addr = (u64)(uintptr_t)src;
 
-	return !length || ((addr ^ page) | ((addr + length - 1) ^ page)) <= PAGE_MASK;
+	return (((addr ^ page) | ((addr + length - 1) ^ page)) & ~PAGE_MASK) * !!length;
+}
+
+static inline_always bool piece_known(u64 page, const void *src, u32 length)
+{
+	return likely(!piece_strange(page, src, length));
 }
 
 static bool piece_readable(u64 *page, const void *src, u32 length)
@@ -678,15 +687,20 @@ static inline_always bool has_credits(struct ugni_smsg *s)
 static inline_always bool send_simply(gni_ep_handle_t ep, struct smsg_out m)
 {
 	const u64 length = (u64)m.header_length + m.data_length;
+	bool fits;
 	struct ugni_smsg *s;
 
 	if (!ugni_alone() || !ugni_is_ep(ep))
 		return false;
 	s = ep->smsg;
-	return s && !s->credit_due && length <= WORDWISE_MAX && length <= s->geom.maxsize &&
-	       piece_known(s->page[0], m.header, m.header_length) &&
-	       piece_known(s->page[1], m.data, m.data_length) && has_credits(s) &&
-	       send_directly(ep, s, m, true);
+	if (unlikely(!s))
+		return false;
+	fits = length <= (s->geom.maxsize < WORDWISE_MAX ? s->geom.maxsize : WORDWISE_MAX);
+	if (unlikely((u64)s->credit_due | !fits |
+		     piece_strange(s->page[0], m.header, m.header_length) |
+		     piece_strange(s->page[1], m.data, m.data_length)))
+		return false;
+	return has_credits(s) && send_directly(ep, s, m, true);
 }
 
 static inline_always gni_return_t send(gni_ep_handle_t ep_hndl, struct smsg_out m)
@@ -697,18 +711,18 @@ static inline_always gni_return_t send(gni_ep_handle_t ep_hndl, struct smsg_out 
 			  m.tag);
 }
 
-UGNI_PUBLIC gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header,
-					  uint32_t header_length, void *data,
-					  uint32_t data_length, uint32_t msg_id, uint8_t tag)
+UGNI_PUBLIC ugni_in_page(2048)
+gni_return_t GNI_SmsgSendWTag(gni_ep_handle_t ep_hndl, void *header, uint32_t header_length,
+			      void *data, uint32_t data_length, uint32_t msg_id, uint8_t tag)
 {
 	const struct smsg_out m = { header, header_length, data, data_length, msg_id, tag };
 
 	return ugni_end(send(ep_hndl, m));
 }
 
-UGNI_PUBLIC gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header,
-				      uint32_t header_length, void *data, uint32_t data_length,
-				      uint32_t msg_id)
+UGNI_PUBLIC ugni_in_page(2048)
+gni_return_t GNI_SmsgSend(gni_ep_handle_t ep_hndl, void *header, uint32_t header_length,
+			  void *data, uint32_t data_length, uint32_t msg_id)
 {
 	const struct smsg_out m = { header, header_length, data, data_length, msg_id, 0 };
 
@@ -875,16 +889,16 @@ static inline_always bool next_simply(gni_ep_handle_t ep, void **header, u8 *tag
 	u64 word;
 	u8 is;
 
-	if (!ugni_alone() || !ugni_is_ep(ep) || !header)
+	if (unlikely(!ugni_alone() | !header) || !ugni_is_ep(ep))
 		return false;
 	s = ep->smsg;
-	if (!s || s->credit_due)
+	if (unlikely(!s))
 		return false;
 	slot = (char *)s->mbox + s->rx_slot;
 	word = core_load_acquire((u64 *)slot);
 	is = (u8)CORE_BITS(word, 48, 8);
-	if (!kgni_smsg_word_good(&s->geom, s->rx.consumed, word) ||
-	    (*tag != GNI_SMSG_ANY_TAG && *tag != is))
+	if (unlikely(s->credit_due | !kgni_smsg_word_good(&s->geom, s->rx.consumed, word) |
+		     ((*tag != GNI_SMSG_ANY_TAG) & (*tag != is))))
 		return false;
 	s->current = true;
 	*header = slot + KGNI_SMSG_PAYLOAD;
@@ -893,7 +907,8 @@ static inline_always bool next_simply(gni_ep_handle_t ep, void **header, u8 *tag
 }
 
 /* A message with another tag is for another call. */
-UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
+UGNI_PUBLIC ugni_in_page(512)
+gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **header, uint8_t *tag)
 {
 	gni_return_t rc;
 
@@ -905,7 +920,8 @@ UGNI_PUBLIC gni_return_t GNI_SmsgGetNextWTag(gni_ep_handle_t ep_hndl, void **hea
 	return rc == GNI_RC_NO_MATCH ? ugni_end_quiet(rc) : ugni_end(rc);
 }
 
-UGNI_PUBLIC gni_return_t GNI_SmsgGetNext(gni_ep_handle_t ep_hndl, void **header)
+UGNI_PUBLIC ugni_in_page(512)
+gni_return_t GNI_SmsgGetNext(gni_ep_handle_t ep_hndl, void **header)
 {
 	uint8_t tag = GNI_SMSG_ANY_TAG, any = GNI_SMSG_ANY_TAG;
 
@@ -943,12 +959,13 @@ static gni_return_t release_fully(gni_ep_handle_t ep_hndl)
 	return rc;
 }
 
-UGNI_PUBLIC gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl)
+UGNI_PUBLIC ugni_in_page(512)
+gni_return_t GNI_SmsgRelease(gni_ep_handle_t ep_hndl)
 {
-	if (!ugni_alone() || !ugni_is_ep(ep_hndl) || !ep_hndl->smsg ||
-	    !ep_hndl->smsg->current)
+	if (unlikely(!ugni_alone()) || !ugni_is_ep(ep_hndl) || unlikely(!ep_hndl->smsg) ||
+	    unlikely(!ep_hndl->smsg->current))
 		return ugni_end(release_fully(ep_hndl));
-	if (release(ep_hndl->smsg))
+	if (unlikely(release(ep_hndl->smsg)))
 		release_due(ep_hndl);
 	return GNI_RC_SUCCESS;
 }

@@ -51,6 +51,11 @@
 /* What is not on the short way stays out of it. */
 #define ugni_cold	__attribute__((cold, noinline))
 #define ugni_apart	__attribute__((noinline))
+/*
+ * What is in one page, by a size that is a power of two and has room for it: from one page to
+ * the next, and into what lies across both, emulators go slowly.
+ */
+#define ugni_in_page(size)	__attribute__((aligned(size)))
 
 /* --- debug.c: what UGNI_DEBUG prints ------------------------------------- */
 
@@ -237,8 +242,9 @@ static inline_always bool ugni_is(const struct ugni_arena *a, u32 magic, u32 shi
 	size_t committed = core_load_acquire(&a->committed);
 	uintptr_t off = (uintptr_t)handle - core_load(&a->base);
 
-	return likely(off < committed && !(off & ((1UL << shift) - 1)) &&
-		      core_load_acquire(&((const struct ugni_slot *)handle)->magic) == magic);
+	/* One that is in the middle of a slot is far beyond. */
+	return likely((off | off << (8 * sizeof(off) - shift)) < committed) &&
+	       likely(core_load_acquire(&((const struct ugni_slot *)handle)->magic) == magic);
 }
 
 /**
@@ -372,11 +378,13 @@ static inline struct ugni_req *ugni_req_take(struct ugni_reqs *t, bool smsg)
 	if (unlikely(!r || !r->next))
 		return NULL;
 	t->free = r->next;
+	r->tries = 0;
 	r->live = true;
 	r->smsg = smsg;
+	r->msgq = false;
 	r->channel = false;
+	r->async = false;
 	r->rdma = false;
-	r->tries = 0;
 	r->seen = 0;
 	return r;
 }
@@ -470,6 +478,8 @@ struct gni_nic {
  * @armed: @chan was asked to tell of the next event, and its program was not
  *	told yet; atomic
  * @limit: how many requests an endpoint may have here at a time
+ * @plain: it has a ring, and no handler
+ * @own_max: how many entries may be in @own
  * @own_head: entries that were taken from @own, free running
  * @own_tail: entries that were put there
  * @own: entries of the only thread's own posts and messages, older than what the ring has
@@ -492,6 +502,8 @@ struct gni_cq {
 	struct gni_comp_chan *chan;
 	bool armed;
 	u32 limit;
+	bool plain;
+	u32 own_max;
 	u32 own_head;
 	u32 own_tail;
 	struct ugni_reqs reqs;
@@ -669,10 +681,10 @@ static inline bool ugni_cq_has_own(const struct gni_cq *cq)
 static inline bool ugni_cq_keep(struct gni_cq *cq, u64 entry)
 {
 	const struct kgni_ring *ring = cq->ring.ring;
-	const u32 n = cq->own_tail - cq->own_head;
+	const bool full = cq->own_tail - cq->own_head >= cq->own_max;
 
-	if (unlikely(core_load(&ring->tail) != core_load(&ring->head) || n >= UGNI_CQ_OWN ||
-		     n > cq->ring.mask || core_load(&ring->armed) | core_load(&ring->notify)))
+	if (unlikely((core_load(&ring->tail) ^ core_load(&ring->head)) | core_load(&ring->armed) |
+		     core_load(&ring->notify) | full))
 		return false;
 	cq->own[cq->own_tail % UGNI_CQ_OWN] = entry;
 	core_store(&cq->own_tail, cq->own_tail + 1);
@@ -730,6 +742,7 @@ void ugni_ce_destroy_all(const struct gni_nic *nic);
  * @users: who has it pinned; atomic
  * @used: since the hand of the clock came by
  * @ring: the ring, or @ring.ring is NULL
+ * @hint: of what was pushed there
  * @delay: events that may wait in the ring before a sleeper is woken
  * @index: the driver's name for it
  * @gen: while it is open, of this window alone; else 0
@@ -751,6 +764,7 @@ struct ugni_window {
 	u32 rights;
 	u32 users;
 	struct kgni_ring_view ring;
+	struct kgni_ring_hint hint;
 	u32 delay;
 	u32 index;
 	u64 gen;
@@ -763,12 +777,16 @@ struct ugni_window {
 };
 
 #define UGNI_NOBODY	(~0ULL)
+#define UGNI_NO_GEN	(~0ULL)
 
 /* Never 0, nor UGNI_NOBODY. */
 static inline u64 ugni_peer(u32 pe)
 {
 	return 1ULL << 32 | pe;
 }
+
+/* Leads nowhere: for hints. */
+extern struct ugni_window ugni_no_window;
 
 bool ugni_window_readable(const void *src, u64 length);
 bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct gni_cq *cq,
@@ -798,7 +816,7 @@ struct ugni_event {
 
 void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
 		      enum kgni_cqe_status status, const struct ugni_event *e);
-enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_window *w,
+enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, struct ugni_window *w,
 				       const struct ugni_event *e);
 char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
 			const struct kgni_mem_handle *h, u64 addr, u64 length, u64 *gen);
@@ -839,6 +857,22 @@ static inline bool ugni_window_pin(struct ugni_window *w, u64 whose,
 	return false;
 }
 
+/*
+ * Is it a window of @whose to all of a range of 1 byte to 2^47? A branch costs more than
+ * what is told from all of this together. It has to be pinned, if not on success.
+ */
+static inline_always bool ugni_window_leads(const struct ugni_window *w, u64 whose,
+					    const struct kgni_mem_handle *h, u64 addr, u64 length)
+{
+	const u64 other = core_load_acquire(&w->whose) ^ whose;
+	const u64 off = addr - w->base;
+
+	/* There are fewer addresses than 2^47, so what is negative has a bit above. */
+	return likely(!(other | (core_load(&w->handle.qword1) ^ h->qword1) |
+			(core_load(&w->handle.qword2) ^ h->qword2) |
+			(off | (w->length - length - off)) >> 48));
+}
+
 static inline bool ugni_window_covers(const struct ugni_window *w, u64 addr, u64 length)
 {
 	return addr - w->base < w->length && length <= w->length - (addr - w->base);
@@ -864,7 +898,7 @@ static inline bool ugni_window_enter(struct ugni_window *w, u64 gen, bool alone)
 {
 	if (!alone)
 		ugni_window_count(w);
-	if (likely(core_load_acquire(&w->gen) == gen && !core_load(w->flags)))
+	if (likely(!((core_load_acquire(&w->gen) ^ gen) | core_load(w->flags))))
 		return true;
 	ugni_window_unpin(w, alone);
 	return false;
@@ -873,7 +907,7 @@ static inline bool ugni_window_enter(struct ugni_window *w, u64 gen, bool alone)
 /* Is somebody to be told of an entry more? The push's barrier pairs with that of arming. */
 static inline_always bool ugni_must_wake(const struct kgni_ring_view *ring, u32 delay)
 {
-	if (!core_load(&ring->ring->armed) && !core_load(&ring->ring->notify))
+	if (likely(!(core_load(&ring->ring->armed) | core_load(&ring->ring->notify))))
 		return false;
 	return !kgni_ring_masked(ring) && kgni_ring_count(ring) > delay;
 }
@@ -884,14 +918,19 @@ static inline_always bool ugni_must_wake(const struct kgni_ring_view *ring, u32 
 
 extern u64 ugni_pages_seen[UGNI_PAGES_SEEN];
 
+/* Is that on one page, which was seen? Page 0 never is. */
+static inline bool ugni_page_seen(u64 addr, u64 length)
+{
+	const u64 page = addr >> UGNI_PAGE_BITS, last = (addr + length - 1) >> UGNI_PAGE_BITS;
+
+	return likely(!((core_load(&ugni_pages_seen[page % UGNI_PAGES_SEEN]) ^ page) |
+			(last ^ page)));
+}
+
 /* Could the program read there? */
 static inline bool ugni_readable(u64 addr, u64 length)
 {
-	const u64 page = addr >> UGNI_PAGE_BITS;
-
-	/* Nothing is on page 0. */
-	return (likely(core_load(&ugni_pages_seen[page % UGNI_PAGES_SEEN]) == page && page) &&
-		(addr + length - 1) >> UGNI_PAGE_BITS == page) ||
+	return ugni_page_seen(addr, length) ||
 	       ugni_window_readable((const void *)(uintptr_t)addr, length);
 }
 

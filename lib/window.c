@@ -66,9 +66,12 @@ struct ugni_windows {
 /* Before there are windows. */
 static const struct kgni_window_state no_state;
 
+struct ugni_window ugni_no_window = { .whose = UGNI_NOBODY, .flags = &no_state.flags };
+
 /* --- where puts read from ------------------------------------------------------- */
 
-u64 ugni_pages_seen[UGNI_PAGES_SEEN];
+/* What is there for page 0 is none. */
+u64 ugni_pages_seen[UGNI_PAGES_SEEN] = { ~0ULL };
 
 /*
  * A page that was there once is taken to be there still, as it would be by hardware.
@@ -245,6 +248,7 @@ static bool window_map(struct gni_nic *nic, struct ugni_window *w,
 		w->ring_length = arg->ring_length;
 		if (ring)
 			kgni_ring_view_init(&w->ring, ring, arg->slots);
+		w->hint = KGNI_RING_NO_HINT;
 	}
 	return true;
 }
@@ -406,7 +410,7 @@ static struct ugni_window *window_get(struct gni_nic *nic, const struct want *wa
 		unpin(w);
 	}
 	w = window_search(nic, want);
-	core_store(hint, w);
+	core_store(hint, w ? w : &ugni_no_window);
 	return w;
 }
 
@@ -505,7 +509,7 @@ void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
 }
 
 /* Return: what became of a transaction of which this is all that was left to do. */
-enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_window *w,
+enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, struct ugni_window *w,
 				       const struct ugni_event *e)
 {
 	const u64 entry = kgni_cqe_remote(e->data, e->type, e->smsg ? KGNI_CQE_SMSG :
@@ -515,7 +519,7 @@ enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, const struct ugni_wi
 
 	if (!w->ring.ring)
 		return status;
-	in = kgni_ring_push(&w->ring, entry);
+	in = kgni_ring_push_hinted(&w->ring, entry, &w->hint);
 	/* A message is there, with its event or without, and will be found. */
 	if (!in && !e->smsg)
 		status = KGNI_ST_REM_OVERRUN;
@@ -884,7 +888,7 @@ struct ugni_window *ugni_window_find(struct gni_nic *nic, struct ugni_window **h
  * @h: handle of the memory
  * @addr: its address there
  * @length: bytes
- * @gen: out: for ugni_window_enter()
+ * @gen: out: for ugni_window_enter(), or what no window has
  *
  * Return: where it is, if puts and their events can be done by @w; else NULL.
  */
@@ -893,12 +897,14 @@ char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
 {
 	char *at = NULL;
 
+	*gen = UGNI_NO_GEN;
 	if (!w || !pin(w, ep->remote_pe, h))
 		return NULL;
-	*gen = core_load(&w->gen);
 	if (ugni_window_covers(w, addr, length) && w->rights & KGNI_WINDOW_WRITE &&
 	    (w->ring.ring || !(w->rights & KGNI_WINDOW_EVENTS)))
 		at = ugni_window_at(w, addr);
+	if (at)
+		*gen = core_load(&w->gen);
 	unpin(w);
 	return at;
 }
