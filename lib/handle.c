@@ -136,15 +136,10 @@ static struct ugni_slot *arena_slot(const struct ugni_arena *a, u32 index)
 
 static bool arena_grow(struct ugni_arena *a)
 {
-	size_t first = a->committed >> a->shift;
-	size_t i;
-
 	if (!a->base && !arena_reserve(a))
 		return false;
 	if (mprotect((void *)(a->base + a->committed), COMMIT_STEP, PROT_READ | PROT_WRITE))
 		return false;
-	for (i = first; i < first + (COMMIT_STEP >> a->shift); i++)
-		pthread_mutex_init(&arena_slot(a, (u32)i)->lock, NULL);
 	/* Pairs with the acquire in ugni_lookup(). */
 	core_store_release(&a->committed, a->committed + COMMIT_STEP);
 	return true;
@@ -152,11 +147,16 @@ static bool arena_grow(struct ugni_arena *a)
 
 static struct ugni_slot *arena_take_new(struct ugni_arena *a)
 {
+	struct ugni_slot *s;
+
 	if (a->used == a->max)
 		return NULL;
 	if ((size_t)a->used << a->shift == a->committed && !arena_grow(a))
 		return NULL;
-	return arena_slot(a, a->used++);
+	s = arena_slot(a, a->used++);
+	/* Not before: what nobody has written to takes no memory. */
+	pthread_mutex_init(&s->lock, NULL);
+	return s;
 }
 
 static struct ugni_slot *arena_take_free(struct ugni_arena *a)

@@ -47,7 +47,7 @@ enum slot_state {
  * @hand: where the clock goes on
  * @opened: how many were opened so far
  * @bytes: of all of them
- * @hash: first slot
+ * @hash: number of the first slot, from 1 on, or 0
  * @slot: the windows
  */
 struct ugni_windows {
@@ -59,9 +59,11 @@ struct ugni_windows {
 	u32 hand;
 	u64 opened;
 	u64 bytes;
-	struct ugni_window *hash[1 << HASH_BITS];
+	u16 hash[1 << HASH_BITS];
 	struct ugni_window slot[SLOTS];
 };
+
+_Static_assert(SLOTS < 1 << 16, "numbers of slots");
 
 /* Before there are windows. */
 static const struct kgni_window_state no_state;
@@ -108,6 +110,13 @@ static u32 window_hash(const struct kgni_mem_handle *h, u32 pe)
 	return HASH(h->qword1 ^ (h->qword2 << 1) ^ ((u64)pe << 40));
 }
 
+static inline_always struct ugni_window *slot_first(struct ugni_windows *ws, u32 hash)
+{
+	u16 first = ws->hash[hash];
+
+	return first ? &ws->slot[first - 1] : NULL;
+}
+
 static bool window_is(const struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 {
 	return ugni_window_has(w, h) && w->pe == pe;
@@ -132,13 +141,26 @@ static bool pin(struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 
 /* --- slots; the lock is held ------------------------------------------------------- */
 
+static void slot_link(struct ugni_windows *ws, struct ugni_window *w)
+{
+	u32 hash = window_hash(&w->handle, w->pe);
+
+	w->next = slot_first(ws, hash);
+	ws->hash[hash] = (u16)(w - ws->slot + 1);
+}
+
 static void slot_unlink(struct ugni_windows *ws, const struct ugni_window *w)
 {
-	struct ugni_window **at = &ws->hash[window_hash(&w->handle, w->pe)];
+	u32 hash = window_hash(&w->handle, w->pe);
+	struct ugni_window *at = slot_first(ws, hash);
 
-	while (*at != w)
-		at = &(*at)->next;
-	*at = w->next;
+	if (at == w) {
+		ws->hash[hash] = w->next ? (u16)(w->next - ws->slot + 1) : 0;
+		return;
+	}
+	while (at->next != w)
+		at = at->next;
+	at->next = w->next;
 }
 
 static void window_unmap(struct gni_nic *nic, struct ugni_window *w)
@@ -200,7 +222,6 @@ static struct ugni_window *slot_new(struct gni_nic *nic, u32 pe, const struct kg
 {
 	struct ugni_windows *ws = nic->windows;
 	struct ugni_window *w = slot_evict(nic);
-	struct ugni_window **head = &ws->hash[window_hash(h, pe)];
 
 	if (!w)
 		return NULL;
@@ -213,8 +234,7 @@ static struct ugni_window *slot_new(struct gni_nic *nic, u32 pe, const struct kg
 	w->base = 0;
 	w->length = 0;
 	w->rights = 0;
-	w->next = *head;
-	*head = w;
+	slot_link(ws, w);
 	w->state = SLOT_SEEN;
 	return w;
 }
@@ -355,7 +375,7 @@ static struct ugni_window *window_find(struct gni_nic *nic, const struct want *w
 	struct ugni_windows *ws = nic->windows;
 	struct ugni_window *w, *seen = NULL;
 
-	for (w = ws->hash[window_hash(want->handle, want->pe)]; w; w = w->next) {
+	for (w = slot_first(ws, window_hash(want->handle, want->pe)); w; w = w->next) {
 		if (!window_is(w, want->pe, want->handle))
 			continue;
 		if (w->state == SLOT_SEEN)
@@ -825,12 +845,12 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 
 /* --- windows that are open, for the short ways ---------------------------------------- */
 
-static inline_always struct ugni_window *lookup(const struct ugni_windows *ws, u64 peer,
+static inline_always struct ugni_window *lookup(struct ugni_windows *ws, u64 peer,
 						struct kgni_mem_handle h, u64 addr, u64 length)
 {
 	struct ugni_window *w;
 
-	for (w = ws->hash[window_hash(&h, (u32)peer)]; w; w = w->next)
+	for (w = slot_first(ws, window_hash(&h, (u32)peer)); w; w = w->next)
 		if (likely(w->handle.qword1 == h.qword1 && w->handle.qword2 == h.qword2 &&
 			   w->whose == peer) && ugni_window_covers(w, addr, length))
 			break;
