@@ -27,6 +27,8 @@
 #define LOCK_LOOK	16
 /* Without credits one send asks for some, and of its own so many the last does again. */
 #define STALLS		32
+/* After so many puts that did not go by a window another instance's is tried. */
+#define MISSES		4
 
 /* --- puts ------------------------------------------------------------------------- */
 
@@ -53,11 +55,9 @@ static enum kgni_msgq_way put_status(struct gni_msgq *q)
 	return way_of(q->status);
 }
 
-/* The way kgni_msgq_view.put has it. */
-static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
+/* By the driver. Return: how that ended, without regard to what was tried before. */
+static enum kgni_msgq_way put_by_driver(struct gni_msgq *q, const struct kgni_msgq_put *p)
 {
-	struct gni_msgq *q = ctx;
-	u32 tries = core_load(&q->nic->max_retrans);
 	struct kgni_ioc_post arg = {
 		.type = GNI_POST_FMA_PUT,
 		.cq_mode = GNI_CQMODE_GLOBAL_EVENT,
@@ -69,7 +69,6 @@ static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
 		.local_addr = (uintptr_t)p->data,
 		.length = p->length,
 	};
-	enum kgni_msgq_way way;
 
 	if (p->flag_addr) {
 		arg.type = GNI_POST_FMA_PUT_W_SYNCFLAG;
@@ -79,16 +78,115 @@ static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
 		arg.sync_addr = p->flag_addr;
 		arg.sync_value = p->flag;
 	}
-	if (ugni_window_post(q->nic, &arg, NULL, &q->window)) {
+	if (ugni_nic_call(q->nic, KGNI_IOC_POST, &arg) == GNI_RC_SUCCESS)
+		return put_status(q);
+	q->status = KGNI_ST_LINK;
+	return KGNI_MSGQ_BUSY;
+}
+
+/* Something that is nowhere yet. */
+static u64 mark_of(const struct gni_msgq *q)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (u64)ts.tv_nsec << 34 ^ (u64)ts.tv_sec << 17 ^
+	       kgni_msgq_token(q->inst, q->epoch) * 0x9e3779b97f4a7c15ULL;
+}
+
+/*
+ * All instances of a node have the same memory, so a window to it by the registration of
+ * any of them would do. But that one may have ended, and its handle be another's. So
+ * what is put by the driver, into the word that is for whoever asks, has to be seen there.
+ *
+ * Return: which window it is; 0 without one.
+ */
+static u64 prove(struct gni_msgq *q, const struct kgni_msgq_put *p,
+		 const struct kgni_msgq_peer *by, struct ugni_window **window)
+{
+	const struct kgni_mem_handle h = { by->handle[0], by->handle[1] };
+	const u64 length = q->view.shape.mbox_size;
+	u64 mark = mark_of(q), gen, again, seen;
+	const struct kgni_msgq_put word = {
+		.to = p->to,
+		.pe = p->pe,
+		.conn = p->conn,
+		.addr = p->to.addr,
+		.data = &mark,
+		.length = sizeof(mark),
+	};
+
+	ugni_window_word(q->nic, p->pe, &h, by->addr, length, window, &gen);
+	if (!gen || put_by_driver(q, &word) != KGNI_MSGQ_ARRIVED)
+		return 0;
+	seen = ugni_window_word(q->nic, p->pe, &h, by->addr, length, window, &again);
+	return seen == mark && again == gen ? gen : 0;
+}
+
+static u64 find_way(struct gni_msgq *q, const struct kgni_msgq_put *p,
+		    const struct kgni_msgq_peer *by, struct msgq_way *w)
+{
+	if (w->window && w->gen && core_load(&w->window->gen) == w->gen)
+		return w->gen;
+	w->gen = prove(q, p, by, &w->window);
+	/* It takes two puts until there is a window. */
+	if (w->gen)
+		w->misses = 0;
+	else if (++w->misses % MISSES == 0)
+		w->by++;
+	return w->gen;
+}
+
+/* By windows: one to the memory, and of who is told only to the queue. */
+static enum ugni_went put_by_window(struct gni_msgq *q, const struct kgni_msgq_put *p)
+{
+	struct kgni_msgq_conn *conn = kgni_msgq_conn(&q->view, p->conn);
+	struct msgq_way *w = &q->way[p->conn];
+	const u32 n = kgni_msgq_npeers(conn);
+	struct kgni_msgq_peer by;
+	struct ugni_message m = {
+		.pe = p->pe,
+		.to = { p->to.handle[0], p->to.handle[1] },
+		.data = p->data,
+		.length = p->length,
+		.flag = p->flag,
+		.event = p->event,
+	};
+
+	if (!n)
+		return UGNI_WENT_NOT;
+	kgni_msgq_peer_get(conn, w->by % n, &by);
+	m.gen = find_way(q, p, &by, w);
+	if (!m.gen)
+		return UGNI_WENT_NOT;
+	m.by = (struct kgni_mem_handle){ by.handle[0], by.handle[1] };
+	m.addr = by.addr + (p->addr - p->to.addr);
+	if (p->flag_addr)
+		m.flag_addr = by.addr + (p->flag_addr - p->to.addr);
+	return ugni_window_message(q->nic, &m, &w->window, &q->window);
+}
+
+/*
+ * The way kgni_msgq_view.put has it. What nobody knows of one try holds for all: that the
+ * next one is refused, as the target ended meanwhile, does not take back what was stored.
+ */
+static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
+{
+	struct gni_msgq *q = ctx;
+	u32 tries = core_load(&q->nic->max_retrans);
+	enum ugni_went went = put_by_window(q, p);
+	bool maybe = went == UGNI_WENT_MAYBE;
+	enum kgni_msgq_way way;
+
+	if (went == UGNI_WENT) {
 		q->status = KGNI_ST_OK;
 		return KGNI_MSGQ_ARRIVED;
 	}
 	do {
-		if (ugni_nic_call(q->nic, KGNI_IOC_POST, &arg) != GNI_RC_SUCCESS)
-			return KGNI_MSGQ_BUSY;
-		way = put_status(q);
+		way = put_by_driver(q, p);
+		maybe = maybe || way == KGNI_MSGQ_UNKNOWN;
 	} while (way == KGNI_MSGQ_UNKNOWN && tries--);
-	return way;
+	return maybe && way != KGNI_MSGQ_ARRIVED ? KGNI_MSGQ_UNKNOWN : way;
 }
 
 /* --- locks of the region ------------------------------------------------------------ */

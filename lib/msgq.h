@@ -25,6 +25,20 @@ struct ugni_region {
 };
 
 /**
+ * struct msgq_way - how puts go to the other node of a connection
+ * @window: window that was used last
+ * @gen: which window is known to lead to the mailbox; 0: none
+ * @by: by which instance's registration, modulo how many there are
+ * @misses: puts for which there was none
+ */
+struct msgq_way {
+	struct ugni_window *window;
+	u64 gen;
+	u32 by;
+	u32 misses;
+};
+
+/**
  * struct gni_msgq - an instance's share in a message queue
  * @slot: head; its lock guards all of it, and is never held around a callback
  * @nic: NIC handle
@@ -39,7 +53,8 @@ struct ugni_region {
  * @rcv: queue for what arrives
  * @told: queue for how puts ended
  * @status: how the last one did
- * @window: window that was used last
+ * @window: window that was used last, to whom a put was for
+ * @way: for each connection, the window to its memory
  * @scan: events were lost: look into all slots
  * @damaged: something came that no sender makes
  * @turn: counts what was asked of other nodes
@@ -65,6 +80,7 @@ struct gni_msgq {
 	gni_cq_handle_t told;
 	enum kgni_cqe_status status;
 	struct ugni_window *window;
+	struct msgq_way *way;
 	bool scan;
 	bool damaged;
 	u32 turn;

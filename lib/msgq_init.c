@@ -187,6 +187,7 @@ static void free_parts(struct gni_msgq *q)
 {
 	free(q->pool);
 	free(q->last);
+	free(q->way);
 	free(q->region);
 }
 
@@ -195,8 +196,9 @@ static gni_return_t get_parts(struct gni_msgq *q)
 	q->pool_size = q->attrs[2];
 	q->pool = calloc(q->pool_size, sizeof(*q->pool));
 	q->last = calloc(q->view.shape.conns, sizeof(*q->last));
+	q->way = calloc(q->view.shape.conns, sizeof(*q->way));
 	q->region = malloc(sizeof(*q->region));
-	if (q->pool && q->last && q->region)
+	if (q->pool && q->last && q->way && q->region)
 		return GNI_RC_SUCCESS;
 	free_parts(q);
 	return ugni_nomem("message queue");

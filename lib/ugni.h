@@ -820,6 +820,43 @@ enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, struct ugni_window *
 				       const struct ugni_event *e);
 char *ugni_window_reach(const struct gni_ep *ep, struct ugni_window *w,
 			const struct kgni_mem_handle *h, u64 addr, u64 length, u64 *gen);
+
+/**
+ * struct ugni_message - a put into memory that several processes registered
+ * @pe: PE address of all of them
+ * @to: registration of who is told, if there is a flag
+ * @by: registration that the put goes by
+ * @gen: which window to it
+ * @addr: where to, as that has it
+ * @data: what
+ * @length: bytes of it
+ * @flag_addr: where the flag goes, right before @addr or there; or 0
+ * @flag: the flag, stored last
+ * @event: value of the remote event
+ */
+struct ugni_message {
+	u32 pe;
+	struct kgni_mem_handle to;
+	struct kgni_mem_handle by;
+	u64 gen;
+	u64 addr;
+	const void *data;
+	u32 length;
+	u64 flag_addr;
+	u64 flag;
+	u32 event;
+};
+
+enum ugni_went {
+	UGNI_WENT,
+	UGNI_WENT_NOT,
+	UGNI_WENT_MAYBE,
+};
+
+u64 ugni_window_word(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *handle,
+		     u64 addr, u64 length, struct ugni_window **way, u64 *gen);
+enum ugni_went ugni_window_message(struct gni_nic *nic, const struct ugni_message *m,
+				   struct ugni_window **way, struct ugni_window **hint);
 void ugni_windows_drop(struct gni_nic *nic);
 void ugni_nic_recycle(void *obj);
 

@@ -843,6 +843,147 @@ bool ugni_window_post(struct gni_nic *nic, const struct kgni_ioc_post *a, struct
 	return done;
 }
 
+/* --- messages of a shared queue ----------------------------------------------------------- */
+
+static struct ugni_window *message_way(struct gni_nic *nic, const struct ugni_message *m,
+				       struct ugni_window **hint)
+{
+	const u64 addr = m->flag_addr ? m->flag_addr : m->addr;
+	struct want want = {
+		.pe = m->pe,
+		.handle = &m->by,
+		.addr = addr,
+		.length = m->addr - addr + m->length,
+	};
+
+	if (m->flag_addr && want.length < sizeof(m->flag))
+		want.length = sizeof(m->flag);
+	return window_get(nic, &want, hint);
+}
+
+/* The queue of who is told. */
+static struct ugni_window *message_queue(struct gni_nic *nic, const struct ugni_message *m,
+					 struct ugni_window **hint)
+{
+	const struct want want = { .pe = m->pe, .handle = &m->to, .queue = true };
+	struct ugni_window *w = window_get(nic, &want, hint);
+
+	if (!w || w->ring.ring || w->rights & KGNI_WINDOW_SINK)
+		return w;
+	unpin(w);
+	return NULL;
+}
+
+static enum ugni_went message_store(const struct ugni_message *m, const struct ugni_window *by,
+				    const struct ugni_window *to)
+{
+	if (m->length)
+		ugni_copy(ugni_window_at(by, m->addr), m->data, m->length);
+	if (m->flag_addr)
+		core_store_release((u64 *)ugni_window_at(by, m->flag_addr), m->flag);
+	return ugni_window_live(by) && (!to || ugni_window_live(to)) ? UGNI_WENT : UGNI_WENT_MAYBE;
+}
+
+static enum ugni_went message_by(struct gni_nic *nic, const struct ugni_message *m,
+				 struct ugni_window *by, struct ugni_window **hint)
+{
+	const struct ugni_event e = {
+		.data = m->event,
+		.type = m->flag_addr ? KGNI_POST_FMA_PUT_W_SYNCFLAG : KGNI_POST_FMA_PUT,
+		.smsg = true,
+	};
+	struct ugni_window *to = NULL;
+	enum ugni_went went;
+
+	if (m->flag_addr) {
+		to = message_queue(nic, m, hint);
+		if (!to)
+			return UGNI_WENT_NOT;
+	}
+	went = message_store(m, by, to);
+	if (went == UGNI_WENT) {
+		if (to)
+			ugni_window_event(nic, to, &e);
+		count(nic, e.type, m->length, to);
+	}
+	if (to)
+		unpin(to);
+	return went;
+}
+
+/* Are there to be windows, and messages to go by them? */
+static bool message_may(struct gni_nic *nic)
+{
+	struct ugni_windows *ws = windows_of(nic);
+
+	return ws && !ugni_away(nic) && !core_load(&core_load(&ws->state)->flags);
+}
+
+/**
+ * ugni_window_word - look at a word of a peer's memory, by a window that messages may go by
+ * @nic: NIC handle
+ * @pe: PE address of the peer
+ * @handle: its registration
+ * @addr: where
+ * @length: bytes from there on that messages may go to, at least 8
+ * @way: where the window is kept
+ * @gen: out: which one it is
+ *
+ * Return: the word, with @gen; 0, with *@gen 0, if there is no window to all of that.
+ */
+u64 ugni_window_word(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *handle,
+		     u64 addr, u64 length, struct ugni_window **way, u64 *gen)
+{
+	const struct want want = {
+		.pe = pe,
+		.handle = handle,
+		.addr = addr,
+		.length = length,
+	};
+	struct ugni_window *w = NULL;
+	u64 value = 0;
+
+	*gen = 0;
+	if (addr % sizeof(u64) == 0 && message_may(nic))
+		w = window_get(nic, &want, way);
+	if (!w)
+		return 0;
+	value = core_load((u64 *)ugni_window_at(w, addr));
+	*gen = core_load(&w->gen);
+	unpin(w);
+	return value;
+}
+
+/**
+ * ugni_window_message - put into memory that several registered, and have one of them told
+ * @nic: NIC handle
+ * @m: the put
+ * @way: where the window to the memory is kept; NULL afterwards if there is none
+ * @hint: where that to the queue is kept
+ *
+ * Of who is told no more is mapped than the queue, so that many take little memory. The
+ * window to the memory is one that ugni_window_word() found.
+ *
+ * Return: UGNI_WENT, with the event, if both were there when the put was made;
+ * UGNI_WENT_NOT if nothing was done; UGNI_WENT_MAYBE if nobody knows, and nobody was told.
+ */
+enum ugni_went ugni_window_message(struct gni_nic *nic, const struct ugni_message *m,
+				   struct ugni_window **way, struct ugni_window **hint)
+{
+	enum ugni_went went = UGNI_WENT_NOT;
+	struct ugni_window *by;
+
+	if (!message_may(nic) || m->flag_addr % sizeof(m->flag))
+		return went;
+	by = message_way(nic, m, way);
+	if (!by)
+		return went;
+	if (by->rights & KGNI_WINDOW_WRITE && core_load(&by->gen) == m->gen)
+		went = message_by(nic, m, by, hint);
+	unpin(by);
+	return went;
+}
+
 /* --- windows that are open, for the short ways ---------------------------------------- */
 
 static inline_always struct ugni_window *lookup(struct ugni_windows *ws, u64 peer,

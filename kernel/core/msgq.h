@@ -10,7 +10,8 @@
  * the memory handle that a put names has the event.
  *
  * A mailbox:
- *	0	word (u64) that a peer out of credits writes to, for the event
+ *	0	word (u64) that a peer out of credits writes to, for the event, and one that
+ *		wants to see whether memory is this mailbox; nobody here looks at it
  *	64	done[]: a byte for each slot of the *other* node's mailbox, how often
  *		what was put there was consumed, modulo 256; the peer puts it here
  *	then slots, each a multiple of 64 bytes:
@@ -228,6 +229,7 @@ enum kgni_msgq_way {
  * struct kgni_msgq_put - one FMA put
  * @to: whom to; a copy of our own
  * @pe: its PE address
+ * @conn: connection
  * @addr: where to
  * @data: what
  * @length: bytes of it, before the flag
@@ -238,6 +240,7 @@ enum kgni_msgq_way {
 struct kgni_msgq_put {
 	struct kgni_msgq_peer to;
 	u32 pe;
+	u32 conn;
 	u64 addr;
 	const void *data;
 	u32 length;
@@ -471,6 +474,7 @@ static inline enum kgni_msgq_way kgni_msgq_put_slot(const struct kgni_msgq_view 
 	struct kgni_msgq_put p = {
 		.to = *to,
 		.pe = core_load(&conn->pe),
+		.conn = c,
 		.addr = addr + sizeof(u64),
 		.data = &conn->intent.n,
 		.length = KGNI_MSGQ_HEADER + (u32)CORE_BITS(word, 8, 8),
@@ -661,7 +665,7 @@ static inline bool kgni_msgq_ask(const struct kgni_msgq_view *v, u32 c, u32 turn
 {
 	struct kgni_msgq_conn *conn = kgni_msgq_conn(v, c);
 	u32 i, n = kgni_msgq_npeers(conn);
-	struct kgni_msgq_put p = { .pe = core_load(&conn->pe) };
+	struct kgni_msgq_put p = { .pe = core_load(&conn->pe), .conn = c };
 
 	for (i = 0; i < n; i++) {
 		kgni_msgq_peer_get(conn, (turn + i) % n, &p.to);
@@ -830,6 +834,7 @@ static inline bool kgni_msgq_return(const struct kgni_msgq_view *v, u32 c)
 	u32 i, via = core_load(&conn->via), n = kgni_msgq_npeers(conn);
 	struct kgni_msgq_put p = {
 		.pe = core_load(&conn->pe),
+		.conn = c,
 		.data = kgni_msgq_told(v, c),
 		.length = v->shape.slots,
 	};

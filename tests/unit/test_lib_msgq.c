@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shared message queues of two nodes, both in this process, in memory of /dev/shm. */
 #include "fake_driver.h"
+#include "msgq.h"
+#include <gni/netlink.h>
 
 #include <dirent.h>
 #include <sched.h>
@@ -283,6 +285,282 @@ static void test_checkpoint(void **state)
 	pair_end();
 }
 
+/* --- windows ---------------------------------------------------------------------- */
+
+#define WINDOWS		8
+#define DATA_AT		KGNI_MMAP_WINDOWS
+#define RING_AT		(KGNI_MMAP_WINDOWS + 100)
+/* Marks of windows: so far apart that a message has room between them. */
+#define MARK(i)		(200 * ((i) + 1))
+
+static struct {
+	struct kgni_window_state page;
+	struct kgni_window_state *state;
+	u64 counted[512];
+	u32 opens;
+	u32 memory;			/* so many of them led to mailboxes */
+	u64 refused;			/* a registration that is no more */
+	char *data[WINDOWS];
+	char *instead;			/* where the next one to memory leads, or NULL */
+	u32 posts;
+} win;
+
+static int open_window(struct kgni_ioc_window_open *a)
+{
+	u32 i = win.opens, cq = fake_region_cq(a->remote.qword1);
+
+	if (a->remote.qword1 == win.refused || !fake_cq(cq))
+		return GNI_RC_INVALID_PARAM;
+	assert_true(i < WINDOWS);
+	win.opens++;
+	a->addr = a->remote.qword2;
+	a->length = a->flags & KGNI_WINDOW_QUEUE ? 0 : 1 << 16;
+	win.data[i] = win.instead ? win.instead : (char *)(uintptr_t)a->addr;
+	win.memory += !!a->length;
+	a->index = MARK(i);
+	a->rights = KGNI_WINDOW_WRITE | KGNI_WINDOW_EVENTS;
+	a->data_offset = DATA_AT + i;
+	a->ring_offset = RING_AT + cq;
+	a->ring_length = 4096;
+	a->slots = fake_cq(cq)->slots;
+	a->delay = 0;
+	win.state->live[MARK(i)] = 1;
+	return GNI_RC_SUCCESS;
+}
+
+static void *map_window(u64 offset, u64 length)
+{
+	(void)length;
+	if (offset == KGNI_MMAP_STATE)
+		return win.state;
+	if (offset == KGNI_MMAP_STATS)
+		return win.counted;
+	if (offset >= RING_AT)
+		return fake_cq((u32)(offset - RING_AT))->mem;
+	return win.data[offset - DATA_AT];
+}
+
+static void count_post(const struct kgni_ioc_post *arg)
+{
+	(void)arg;
+	win.posts++;
+}
+
+static void windows_on(void)
+{
+	memset(&win, 0, sizeof(win));
+	win.state = &win.page;
+	fake.window = open_window;
+	fake.map = map_window;
+	fake.in_post = count_post;
+}
+
+static void windows_off(void)
+{
+	fake.map = NULL;
+	fake.in_post = NULL;
+}
+
+/* A second instance on b's node, and a's endpoint to it. */
+static struct side c;
+
+static void trio(void)
+{
+	gni_msgq_attr_t one = shape(64, 1), two = shape(64, 2);
+	gni_msgq_ep_attr_t at_a, at_b;
+
+	fake.devices = 2;
+	side_open(&a, 0, 5);
+	side_open(&b, 1, 6);
+	side_open(&c, 1, 7);
+	ok(GNI_MsgqInit(a.nic, receive, &a, a.cq, &one, &a.q));
+	ok(GNI_MsgqInit(b.nic, receive, &b, b.cq, &two, &b.q));
+	ok(GNI_MsgqInit(c.nic, receive, &c, c.cq, &two, &c.q));
+	ok(GNI_MsgqGetConnAttrs(a.q, b.pe, &at_a, NULL));
+	ok(GNI_MsgqGetConnAttrs(b.q, a.pe, &at_b, NULL));
+	ok(GNI_MsgqConnect(a.q, b.pe, &at_b));
+	ok(GNI_MsgqConnect(b.q, a.pe, &at_a));
+	ok(GNI_EpCreate(a.nic, a.cq, &b.ep));
+	ok(GNI_EpBind(b.ep, b.pe, 6));
+	ok(GNI_EpCreate(a.nic, a.cq, &c.ep));
+	ok(GNI_EpBind(c.ep, b.pe, 7));
+}
+
+/* From a. */
+static void send_to(struct side *to, u32 n)
+{
+	ok(GNI_MsgqSend(a.q, to->ep, &n, 4, NULL, 0, n, (u8)n));
+	event(&a, n, GNI_RC_SUCCESS);
+	ok(GNI_MsgqProgress(to->q, 0));
+	assert_int_equal(to->got[(to->count - 1) % 64], n);
+}
+
+static void trio_end(void)
+{
+	pair_end();
+	ok(GNI_CdmDestroy(c.cdm));
+	assert_int_equal(files(), 0);
+}
+
+/* One window to the memory that all instances of a node have, and to the rest of the queues. */
+static void test_windows(void **state)
+{
+	u32 n;
+
+	(void)state;
+	windows_on();
+	trio();
+	for (n = 0; n < 5; n++) {
+		send_to(&b, n);
+		send_to(&c, n);
+	}
+	assert_int_equal(win.memory, 1);
+	assert_int_equal(win.opens, 2);
+	win.posts = 0;
+	for (; n < 30; n++) {
+		send_to(&b, n);
+		send_to(&c, n);
+	}
+	/* The other node gives slots back now and then. */
+	assert_true(win.posts <= 2);
+	assert_int_equal(b.count, 30);
+	assert_int_equal(c.count, 30);
+	trio_end();
+	windows_off();
+}
+
+/* The instance whose registration is gone by ends: by another one it goes on. */
+static void test_window_gone(void **state)
+{
+	u32 n, used;
+
+	(void)state;
+	windows_on();
+	trio();
+	for (n = 0; n < 5; n++) {
+		send_to(&b, n);
+		send_to(&c, n);
+	}
+	assert_int_equal(win.memory, 1);
+	win.refused = b.q->handle.qword1;
+	for (used = 0; used < WINDOWS; used++)
+		win.state->live[MARK(used)] = used == 1;
+	for (; n < 20; n++)
+		send_to(&c, n);
+	win.posts = 0;
+	for (; n < 40; n++)
+		send_to(&c, n);
+	assert_true(win.posts <= 2);
+	assert_int_equal(c.count, 40);
+	win.refused = 0;
+	trio_end();
+	windows_off();
+}
+
+/* The target of all messages from a is there, or not. */
+static void b_there(bool there)
+{
+	fake.cq[b.q->rcv->id].used = there;
+}
+
+/* A message of which nobody knows is put again before the next one. */
+static void put_again(u32 got)
+{
+	const u32 conn = kgni_msgq_lookup(&a.q->view, b.pe);
+
+	assert_int_not_equal(kgni_msgq_conn(&a.q->view, conn)->intent.word, 0);
+	b_there(true);
+	ok(send_number(&a, 7));
+	event(&a, 7, GNI_RC_SUCCESS);
+	do
+		ok(GNI_MsgqProgress(b.q, 0));
+	while (GNI_MsgqIdle(b.q) == GNI_RC_NOT_DONE);
+	assert_int_equal(b.count, got + 2);
+	assert_int_equal(b.got[got], 0);
+	assert_int_equal(b.got[got + 1], 7);
+}
+
+/* The post that comes after this one is refused. */
+static void refuse_next(const struct kgni_ioc_post *arg)
+{
+	(void)arg;
+	fake.post_status = KGNI_ST_MDD_INVALID;
+}
+
+/* The window ends while the message goes there, and the driver does not find the target. */
+static void test_window_ended(void **state)
+{
+	char *mbox;
+
+	(void)state;
+	windows_on();
+	pair(4);
+	ok(send_number(&a, 3));
+	event(&a, 3, GNI_RC_SUCCESS);
+	ok(GNI_MsgqProgress(b.q, 0));
+	assert_int_equal(b.count, 1);
+	/* The next message, a zero, lies where the mark of its window is. */
+	mbox = kgni_msgq_mbox(&b.q->view, kgni_msgq_lookup(&b.q->view, a.pe));
+	win.state = (void *)(mbox + kgni_msgq_slot(&b.q->view.shape, 1) + KGNI_MSGQ_PAYLOAD -
+			     offsetof(struct kgni_window_state, live[MARK(0)]));
+	assert_true((char *)win.state > mbox && !win.state->flags);
+	/* The way is tried, by the driver, before the message goes there. */
+	fake.in_post = refuse_next;
+	ok(send_number(&a, 0));
+	event(&a, 0, GNI_RC_TRANSACTION_ERROR);
+	assert_int_equal(win.opens, 1);
+	assert_int_equal(win.state->live[MARK(0)], 0);
+	fake.in_post = NULL;
+	fake.post_status = 0;
+	put_again(1);
+	pair_end();
+	windows_off();
+}
+
+/* A window that leads to other memory: nothing is put there. */
+static void test_window_elsewhere(void **state)
+{
+	static char other[1 << 16], zeros[1 << 16];
+	u32 n;
+
+	(void)state;
+	windows_on();
+	trio();
+	win.instead = other;
+	for (n = 0; n < 20; n++)
+		send_to(&c, n);
+	assert_true(win.memory);
+	assert_memory_equal(other, zeros, sizeof(other));
+	assert_int_equal(c.count, 20);
+	win.instead = NULL;
+	trio_end();
+	windows_off();
+}
+
+static int lose_and_end(const struct kgni_ioc_post *arg)
+{
+	(void)arg;
+	if (!lost_left)
+		return 0;
+	lost_left = 0;
+	b_there(false);
+	return FAKE_ACK_LOST;
+}
+
+/* The same, where the way fails, and then the target is gone. */
+static void test_link_ended(void **state)
+{
+	(void)state;
+	pair(4);
+	ok(GNI_SmsgSetMaxRetrans(a.nic, 2));
+	fake.in_link = lose_and_end;
+	lost_left = 1;
+	ok(send_number(&a, 0));
+	event(&a, 0, GNI_RC_TRANSACTION_ERROR);
+	put_again(0);
+	pair_end();
+}
+
 /* --- threads: two send by endpoints of their own, two receive ---------------------- */
 
 #define EACH	400
@@ -394,6 +672,11 @@ int main(void)
 		cmocka_unit_test(test_kept),
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_link),
+		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_window_gone),
+		cmocka_unit_test(test_window_ended),
+		cmocka_unit_test(test_window_elsewhere),
+		cmocka_unit_test(test_link_ended),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_fork),
 		/* It leaves an instance behind until the program ends. */
