@@ -337,6 +337,7 @@ int run_tests(const struct test *tests, size_t count)
 {
 	unsigned int failed = 0;
 	struct resources stock;
+	bool known = false;
 	size_t i;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
@@ -347,9 +348,12 @@ int run_tests(const struct test *tests, size_t count)
 		uint64_t began = now_ms();
 
 		shm_reset();
-		take_stock(&stock);
+		if (!known)
+			take_stock(&stock);
 		good = run_case(&tests[i]);
-		if (!tests[i].leaves && !stock_kept(&stock))
+		/* What was kept is what the next case begins with. */
+		known = !tests[i].leaves && stock_kept(&stock);
+		if (!tests[i].leaves && !known)
 			good = false;
 		tap("%s %zu - %s", good ? "ok" : "not ok", i + 1, tests[i].name);
 		if (getenv("TEST_TIMES"))
@@ -437,9 +441,10 @@ uint64_t now_ms(void)
 	return ts.tv_sec * 1000ULL + ts.tv_nsec / 1000000;
 }
 
+/* Where many nap in a slow kernel, waking them all the time would take all there is. */
 void nap(void)
 {
-	struct timespec ms = { .tv_nsec = 1000000 };
+	struct timespec ms = { .tv_nsec = time_scale() > 1 ? 4000000 : 1000000 };
 
 	nanosleep(&ms, NULL);
 }
