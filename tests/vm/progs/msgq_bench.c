@@ -8,6 +8,9 @@
  * their way to each as CREDITS; those of the first node then send so many in turn.
  * Who waits for messages sleeps, and who waits for credits lets others run. Either
  * kind is measured in turn, ROUNDS times.
+ *
+ * Memory is what processes take beyond those that have no more than endpoints: when
+ * all is set up, and when every instance of the first node has sent to every other one.
  */
 #include <time.h>
 
@@ -19,10 +22,19 @@
 #define MESSAGES	20000
 #define ROUNDS		3
 #define NAP_MS		50
+/* After processes ended the kernel takes a while until all is free. */
+#define SETTLE_MS	500
+
+enum kind {
+	NOTHING,	/* but endpoints */
+	SHORT,		/* short messages */
+	SHARED,		/* a shared queue */
+	KINDS,
+};
 
 struct world {
 	unsigned int insts;
-	bool shared;			/* a shared queue, or short messages */
+	enum kind kind;
 	_Atomic unsigned int ready, joined, connected;
 	_Atomic bool go, leave;
 	_Atomic uint64_t got;
@@ -47,18 +59,26 @@ static uint64_t now_us(void)
 	return ts.tv_sec * 1000000ULL + ts.tv_nsec / 1000;
 }
 
-static long available_kb(void)
+/* The sum of what a file has in lines of that form. */
+static long sum_of(const char *path, const char *format)
 {
 	char line[128];
-	long kb = 0;
-	FILE *f = fopen("/proc/meminfo", "r");
+	long sum = 0, n;
+	FILE *f = fopen(path, "r");
 
 	while (f && fgets(line, sizeof(line), f))
-		if (sscanf(line, "MemAvailable: %ld", &kb) == 1)
-			break;
+		if (sscanf(line, format, &n) == 1)
+			sum += n;
 	if (f)
 		fclose(f);
-	return kb;
+	return sum;
+}
+
+/* With the pages that each CPU keeps: they are free, and can be more than what is measured. */
+static long free_kb(void)
+{
+	return sum_of("/proc/meminfo", "MemFree: %ld") +
+	       sum_of("/proc/zoneinfo", " count: %ld") * (sysconf(_SC_PAGESIZE) / 1024);
 }
 
 static unsigned int other(unsigned int i)
@@ -151,8 +171,8 @@ static void send_one(unsigned int i)
 	gni_return_t rc;
 
 	do
-		rc = w->shared ? GNI_MsgqSend(q, ep[i], buf, SIZE, NULL, 0, 1, 1) :
-				 GNI_SmsgSend(ep[i], buf, SIZE, NULL, 0, 1);
+		rc = w->kind == SHARED ? GNI_MsgqSend(q, ep[i], buf, SIZE, NULL, 0, 1, 1) :
+					 GNI_SmsgSend(ep[i], buf, SIZE, NULL, 0, 1);
 	while (rc == GNI_RC_NOT_DONE && !sched_yield());
 	must_do(rc);
 	must_do(next_event(nic.tx, &ev));
@@ -172,7 +192,7 @@ static void receive_some(void)
 {
 	gni_cq_entry_t ev;
 
-	if (w->shared)
+	if (w->kind == SHARED)
 		must_do(GNI_MsgqProgress(q, NAP_MS));
 	else if (GNI_CqWaitEvent(rx, NAP_MS, &ev) == GNI_RC_SUCCESS)
 		receive_from(gni_cq_get_rem_inst_id(ev) / 2);
@@ -186,16 +206,16 @@ static void instance(void *arg)
 	nic_open(&nic, me % 2, me);
 	for (i = 0; i < w->insts; i++)
 		ep[i] = ep_open(&nic, me % 2 ? nic.pe - 1 : nic.pe + 1, other(i));
-	if (w->shared)
+	if (w->kind == SHARED)
 		set_up_shared();
-	else
+	else if (w->kind == SHORT)
 		set_up_short();
 	w->ready++;
-	must(wait_for(w->go));
-	for (n = 0; !(me % 2) && n < MESSAGES / w->insts; n++)
+	must(wait_for(w->go || w->leave));
+	for (n = 0; w->go && !(me % 2) && n < MESSAGES / w->insts; n++)
 		send_one(n % w->insts);
 	while (!w->leave)
-		if (me % 2)
+		if (me % 2 && w->kind != NOTHING)
 			receive_some();
 		else
 			usleep(1000 * NAP_MS);
@@ -204,29 +224,41 @@ static void instance(void *arg)
 /* What was measured of one kind in each round. */
 struct figures {
 	double rate[ROUNDS];
-	double kb[ROUNDS];
+	double kb[ROUNDS];	/* when all is set up */
+	double used_kb[ROUNDS];	/* when all have sent */
 };
 
-static void run(unsigned int insts, bool shared, struct figures *f, unsigned int round)
+static void send_all(void)
 {
-	long before = available_kb();
-	unsigned int i;
-
-	memset(w, 0, sizeof(*w));
-	w->insts = insts;
-	w->shared = shared;
-	for (i = 0; i < 2 * insts; i++)
-		w->pid[i] = peer(instance, (void *)(uintptr_t)i);
-	must(wait_for(w->ready == 2 * insts));
-	f->kb[round] = before - available_kb();
 	w->began = now_us();
 	w->go = true;
 	while (!w->ended)
 		usleep(1000);
+}
+
+static void run(unsigned int insts, enum kind kind, struct figures *f, unsigned int round)
+{
+	unsigned int i;
+	long before;
+
+	memset(w, 0, sizeof(*w));
+	w->insts = insts;
+	w->kind = kind;
+	usleep(1000 * SETTLE_MS);
+	before = free_kb();
+	for (i = 0; i < 2 * insts; i++)
+		w->pid[i] = peer(instance, (void *)(uintptr_t)i);
+	must(wait_for(w->ready == 2 * insts));
+	usleep(1000 * SETTLE_MS);
+	f->kb[round] = before - free_kb();
+	if (kind != NOTHING) {
+		send_all();
+		f->rate[round] = all_messages() * 1e6 / (w->ended - w->began);
+		f->used_kb[round] = before - free_kb();
+	}
 	w->leave = true;
 	for (i = 0; i < 2 * insts; i++)
 		reap(w->pid[i]);
-	f->rate[round] = all_messages() * 1e6 / (w->ended - w->began);
 }
 
 static int compare(const void *a, const void *b)
@@ -236,32 +268,41 @@ static int compare(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static double median(double *values)
+{
+	qsort(values, ROUNDS, sizeof(values[0]), compare);
+	return values[ROUNDS / 2];
+}
+
 static void print_kind(const char *kind, unsigned int insts, unsigned int bytes, struct figures *f)
 {
-	qsort(f->rate, ROUNDS, sizeof(f->rate[0]), compare);
-	qsort(f->kb, ROUNDS, sizeof(f->kb[0]), compare);
-	printf("%9u  %4s  %9u  %7.0f  %8.0f %8.0f %8.0f\n", insts, kind, bytes, f->kb[ROUNDS / 2],
-	       f->rate[ROUNDS / 2], f->rate[0], f->rate[ROUNDS - 1]);
+	printf("%9u  %4s  %9u  %7.0f  %7.0f  %8.0f", insts, kind, bytes, median(f->kb),
+	       median(f->used_kb), median(f->rate));
+	printf(" %8.0f %8.0f\n", f->rate[0], f->rate[ROUNDS - 1]);
 }
 
 static void bench(unsigned int insts)
 {
 	gni_smsg_attr_t at = { .msg_type = GNI_SMSG_TYPE_MBOX, .mbox_maxcredit = CREDITS,
 			       .msg_maxsize = SIZE };
-	struct figures single, shared;
-	unsigned int round;
+	struct figures f[KINDS];
+	unsigned int round, kind;
 	gni_msgq_attr_t a;
 	uint32_t size, mbox;
 
 	for (round = 0; round < ROUNDS; round++) {
-		run(insts, false, &single, round);
-		run(insts, true, &shared, round);
+		for (kind = 0; kind < KINDS; kind++)
+			run(insts, kind, &f[kind], round);
+		for (kind = NOTHING + 1; kind < KINDS; kind++) {
+			f[kind].kb[round] -= f[NOTHING].kb[round];
+			f[kind].used_kb[round] -= f[NOTHING].kb[round];
+		}
 	}
 	a = attrs();
 	must_do(GNI_MsgqSize(&a, &size));
 	must_do(GNI_SmsgBufferSizeNeeded(&at, &mbox));
-	print_kind("SMSG", insts, mbox * insts, &single);
-	print_kind("MSGQ", insts, size / insts, &shared);
+	print_kind("SMSG", insts, mbox * insts, &f[SHORT]);
+	print_kind("MSGQ", insts, size / insts, &f[SHARED]);
 }
 
 int main(int argc, char **argv)
@@ -272,8 +313,8 @@ int main(int argc, char **argv)
 	shm = map_shared(sizeof(*shm));
 	w = map_shared(sizeof(*w));
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("                      bytes      all,                messages/s\n");
-	printf("instances  kind  an instance       kB    median    least     most\n");
+	printf("                      bytes   all, kB                  messages/s\n");
+	printf("instances  kind  an instance  set up     used    median    least     most\n");
 	for (i = 0; i < (argc > 1 ? (unsigned int)argc - 1 : ARRAY_SIZE(usual)); i++)
 		bench(argc > 1 ? (unsigned int)atoi(argv[i + 1]) : usual[i]);
 	return failures() != 0;
