@@ -86,7 +86,7 @@ library_files()
 	local name file bad=0
 
 	while read -r name file; do
-		grep -qE "^UGNI_PUBLIC .*[ *]${name}[([]" "$file" ||
+		grep -qPz "(?m)^UGNI_PUBLIC [^\n]*(\n[^\n]*)?[ *]${name}[(\[]" "$file" ||
 			{ echo "$name is not in $file" && bad=1; }
 	done < <(table)
 	return "$bad"

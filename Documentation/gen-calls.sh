@@ -33,10 +33,13 @@ summaries()
 	sed -nE 's/^ \* (GNI_[A-Za-z_]*|gni_[a-z_]*)\(\) - (.*)/\1 \2/p' "$header"
 }
 
-# "NAME file" of every function and table that lib/ makes public.
+# "NAME file" of every function and table that lib/ makes public. What is said of it may
+# have a line of its own, before the one with the name.
 files()
 {
-	grep -HE '^UGNI_PUBLIC ' lib/*.c |
+	awk '/^UGNI_PUBLIC / && !/[ *](GNI_[A-Za-z]*|gni_[a-z_]*)[([]/ {
+			getline more; $0 = $0 " " more }
+		/^UGNI_PUBLIC / { print FILENAME ":" $0 }' lib/*.c |
 		sed -nE 's/^(lib\/[^:]*):.*[ *](GNI_[A-Za-z]*|gni_[a-z_]*)[([].*/\2 \1/p'
 }
 
