@@ -146,6 +146,12 @@ test_refusals()
 		"gni_perf: refused: ptag 1 is not yours to use" "a ptag of the kernel's"
 }
 
+# children_of PID, which /proc/PID/task/PID/children tells in some kernels only.
+children_of()
+{
+	grep -ls "^PPid:[[:space:]]$1$" /proc/[0-9]*/status | grep -o '[0-9]*'
+}
+
 # A process that is killed takes the others with it, and leaves nothing behind.
 test_deaths()
 {
@@ -156,7 +162,7 @@ test_deaths()
 		pid=$!
 		children=()
 		while [ ${#children[@]} -lt 2 ] && kill -0 "$pid"; do
-			read -ra children <"/proc/$pid/task/$pid/children"
+			mapfile -t children < <(children_of "$pid")
 		done
 		kill -KILL "${children[i]}"
 		wait "$pid"
