@@ -534,7 +534,8 @@ static void settle(void)
 	for (i = 0; i < w.made; i++)
 		check(!entries[i].accepted || entries[i].touched || entries[i].pops == 1,
 		      "entry %u at %u came %u times", i, entries[i].pos, entries[i].pops);
-	check(v.ring->head == v.ring->tail, "not empty");
+	/* What was written into slots that nobody reserved led the head past the tail. */
+	check(clean ? v.ring->head == v.ring->tail : !kgni_ring_count(&v), "not empty");
 	if (clean) {
 		check(!w.forged && w.holes == w.filled, "%u forged, %u holes of %u", w.forged,
 		      w.holes, w.filled);

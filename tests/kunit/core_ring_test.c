@@ -155,17 +155,22 @@ static void slow_producer(struct kunit *test)
 	is_empty(test, &v);
 }
 
-/* An entry before its position is reserved, or in a slot of the next lap, is none yet. */
+/* An entry where nothing was reserved comes out, and the next push sets the tail right. */
 static void early_entry(struct kunit *test)
 {
 	struct kgni_ring_view v = ring_of_param(test);
 	u32 pos = v.ring->head;
 
 	v.slots[pos & v.mask] = entry(1);
-	is_empty(test, &v);
-	v.ring->tail = pos + 1;
 	pop_is(test, &v, entry(1));
-	KUNIT_EXPECT_EQ(test, v.ring->head, pos + 1);
+	is_empty(test, &v);
+	KUNIT_EXPECT_EQ(test, v.ring->tail, pos);
+	KUNIT_EXPECT_EQ(test, kgni_ring_count(&v), 0U);
+	KUNIT_EXPECT_EQ(test, kgni_ring_repair(&v, HOLE), 0U);
+	KUNIT_EXPECT_TRUE(test, kgni_ring_push(&v, entry(2)));
+	pop_is(test, &v, entry(2));
+	KUNIT_EXPECT_EQ(test, v.ring->head, pos + 2);
+	KUNIT_EXPECT_EQ(test, v.ring->tail, pos + 2);
 }
 
 static void armed(struct kunit *test)
