@@ -160,13 +160,20 @@ bandwidths()
 # What should not depend on how much there is of something, beside its cost with one.
 flatness()
 {
-	local one
+	local one few many
 
 	one=$(perf per_s put rate)
+	few=$(raw pages 1 1000000)
+	many=$(raw pages 4000 1000000)
 	say put_cost_endpoints 8 1/s one "$one"
 	say put_cost_endpoints 8 1/s kgni "$(perf per_s put rate --endpoints 1000)"
 	say put_cost_regions 8 1/s one "$one"
+	# What a store to one of so many mappings takes longer, added to a put to one region.
+	say put_cost_regions 8 1/s one_pages "$(awk -v one="$one" -v few="$few" -v many="$many" \
+		'BEGIN { if (one > 0) print 1 / (1 / one + (many - few) / 1e6) }')"
 	say put_cost_regions 8 1/s kgni "$(perf per_s put rate --registrations 4000)"
+	say put_cost_64_regions 8 1/s one "$one"
+	say put_cost_64_regions 8 1/s kgni "$(perf per_s put rate --registrations 64)"
 }
 
 registration()

@@ -7,6 +7,7 @@
  *	raw memcpy SIZE TIMES	MB/s of copies between two buffers
  *	raw atomic TIMES	us of a fetch-and-add on memory of its own
  *	raw syscall TIMES	us of a system call that does nothing
+ *	raw pages PAGES TIMES	us of a store, to so many mappings of a page in turn
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -138,12 +139,44 @@ static double syscalls(uint64_t times)
 	return (now_us() - start) / (double)times;
 }
 
+/* As windows to regions are: mappings of their own, of two pages each. */
+static double pages(size_t n, uint64_t times)
+{
+	uint64_t i, warm = 4 * n;
+	double start = 0;
+	size_t which = 0;
+	char **at = calloc(n, sizeof(*at));
+	int fd = memfd_create("raw", 0);
+
+	if (!at || fd < 0 || ftruncate(fd, 8192)) {
+		perror("raw: memory");
+		exit(1);
+	}
+	for (i = 0; i < n; i++) {
+		at[i] = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (at[i] == MAP_FAILED) {
+			perror("raw: mmap");
+			exit(1);
+		}
+	}
+	pin(0);
+	for (i = 0; i < times + warm; i++) {
+		if (i == warm)
+			start = now_us();
+		*(volatile uint64_t *)(at[which] + 4096) = i;
+		if (++which == n)
+			which = 0;
+	}
+	return (now_us() - start) / (double)times;
+}
+
 static uint64_t number(const char *text)
 {
 	uint64_t n = text ? strtoull(text, NULL, 0) : 0;
 
 	if (!n) {
-		fputs("usage: raw pingpong|atomic|syscall TIMES | memcpy SIZE TIMES\n", stderr);
+		fputs("usage: raw pingpong|atomic|syscall TIMES | memcpy SIZE TIMES | pages PAGES TIMES\n",
+		      stderr);
 		exit(2);
 	}
 	return n;
@@ -157,6 +190,8 @@ int main(int argc, char **argv)
 		printf("%.4f\n", pingpong(number(argv[2])));
 	else if (!strcmp(what, "memcpy"))
 		printf("%.1f\n", copies(number(argv[2]), number(argv[3])));
+	else if (!strcmp(what, "pages"))
+		printf("%.4f\n", pages(number(argv[2]), number(argv[3])));
 	else if (!strcmp(what, "atomic"))
 		printf("%.4f\n", atomics(number(argv[2])));
 	else if (!strcmp(what, "syscall"))
