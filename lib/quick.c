@@ -25,8 +25,9 @@
  * @d: its descriptor
  * @ep: its endpoint, locked
  * @alone: of ugni_alone()
- * @word: of one aligned word, by the only thread, without an event at the target; what does
- *	not use the windows that were used last is not simple
+ * @word: of one aligned word, by the only thread; what does not use the windows that were
+ *	used last is not simple
+ * @put: it is a put, which may go to the first window of a hash as well
  * @to: window to the target, pinned
  * @local: window to the local region, pinned, or NULL
  * @req: request for its source event, or NULL
@@ -37,6 +38,7 @@ struct quick {
 	struct gni_ep *ep;
 	bool alone;
 	bool word;
+	bool put;
 	struct ugni_window *to;
 	struct ugni_window *local;
 	struct ugni_req *req;
@@ -50,6 +52,20 @@ enum outcome {
 };
 
 /* --- before ---------------------------------------------------------------------------- */
+
+/* To a word: another window than the last time, if it is the first of its hash. */
+static inline_always struct ugni_window *first_of_hash(const struct gni_nic *nic,
+						       struct ugni_window **hint, u64 peer,
+						       const struct kgni_mem_handle *h, u64 addr)
+{
+	struct ugni_windows *ws = nic->windows;
+	struct ugni_window *w = ws ? ugni_slot_first(ws, ugni_window_hash(h, (u32)peer)) : NULL;
+
+	if (!w || !ugni_window_leads(w, peer, h, addr, 8))
+		return NULL;
+	core_store(hint, w);
+	return w;
+}
 
 static inline_always struct ugni_window *reach(const struct quick *q, struct ugni_window **hint,
 					       u64 peer, const gni_mem_handle_t *mh, u64 addr,
@@ -66,7 +82,9 @@ static inline_always struct ugni_window *reach(const struct quick *q, struct ugn
 	if (ugni_window_leads(w, peer, &h, addr, length))
 		return w;
 	ugni_window_unpin(w, q->alone);
-	return q->word ? NULL : ugni_window_find(q->ep->nic, hint, peer, h, addr, length);
+	if (!q->word)
+		return ugni_window_find(q->ep->nic, hint, peer, h, addr, length);
+	return q->put ? first_of_hash(q->ep->nic, hint, peer, &h, addr) : NULL;
 }
 
 /* Is there anything in modes, length and addresses that is not simple? */
@@ -79,8 +97,7 @@ static inline_always bool odd(const struct quick *q)
 		 (d->dlvr_mode & ~KGNI_DLV_ALL);
 
 	if (q->word)
-		is |= (mode & KGNI_CQMODE_REMOTE) | (d->length ^ 8) |
-		      ((d->remote_addr | d->local_addr) & 7);
+		is |= (d->length ^ 8) | ((d->remote_addr | d->local_addr) & 7);
 	else
 		is |= (d->length - 1) / QUICK_MAX;
 	return unlikely(is);
@@ -99,8 +116,8 @@ static inline_always bool reach_target(struct quick *q, u32 rights)
 	w = q->to;
 	if (unlikely(!w) || unlikely(core_load(w->flags) | (~w->rights & rights)))
 		return false;
-	return q->word || likely(!(d->cq_mode & KGNI_CQMODE_REMOTE)) ||
-	       !(w->rights & KGNI_WINDOW_EVENTS) || w->ring.ring;
+	return likely(!(d->cq_mode & KGNI_CQMODE_REMOTE)) || !(w->rights & KGNI_WINDOW_EVENTS) ||
+	       w->ring.ring;
 }
 
 static inline_always bool reach_local(struct quick *q, u32 rights)
@@ -483,22 +500,47 @@ static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t 
 	return d->type == GNI_POST_AMO ? end_amo(&q) : post_again(&q);
 }
 
+/* It was carried out, and the target is to be told first. */
+static ugni_apart gni_return_t tell_both(struct gni_ep *ep, gni_post_descriptor_t *d,
+					 struct ugni_req *req, u64 event, u32 type)
+{
+	const struct quick q = {
+		.d = d,
+		.ep = ep,
+		.alone = true,
+		.to = ep->window,
+		.req = req,
+		.event = event,
+	};
+
+	tell_source(&q, finish(&q, type));
+	return GNI_RC_SUCCESS;
+}
+
 static inline_always gni_return_t word(gni_ep_handle_t ep, gni_post_descriptor_t *d, u32 type)
 {
-	struct quick q = { .d = d, .ep = ep, .alone = true, .word = true };
+	struct quick q = {
+		.d = d,
+		.ep = ep,
+		.alone = true,
+		.word = true,
+		.put = type == GNI_POST_FMA_PUT,
+	};
 	enum outcome outcome = ugni_is_ep(ep) ? carry_out(&q, type) : NOT_SIMPLE;
 
 	if (unlikely(outcome == NOT_SIMPLE))
 		return fma_quickly(ep, d);
 	if (unlikely(outcome == ENDED))
 		return end_word(ep, d, q.req, q.event);
+	if (unlikely(d->cq_mode & KGNI_CQMODE_REMOTE))
+		return tell_both(ep, d, q.req, q.event, type);
 	finish(&q, type);
 	if (q.req && !ugni_cq_keep(ep->cq, q.event))
 		return tell_by_ring(ep->cq, q.req, q.event, true);
 	return GNI_RC_SUCCESS;
 }
 
-static ugni_apart ugni_in_page(1024)
+static ugni_apart ugni_in_page(2048)
 gni_return_t amo_of_word(gni_ep_handle_t ep, gni_post_descriptor_t *d)
 {
 	return word(ep, d, GNI_POST_AMO);

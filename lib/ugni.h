@@ -776,6 +776,37 @@ struct ugni_window {
 	u64 ring_length;
 };
 
+#define UGNI_WINDOWS	KGNI_WINDOWS_MAX
+#define UGNI_HASH_BITS	13
+
+/**
+ * struct ugni_windows - the windows of a NIC handle
+ * @lock: guards what follows, but for @state and the counts
+ * @state: what the driver says of them
+ * @counted: what was done through them
+ * @max: how many there may be
+ * @off: there are to be none
+ * @hand: where the clock goes on
+ * @opened: how many were opened so far
+ * @bytes: of all of them
+ * @hash: number of the first slot, from 1 on, or 0
+ * @slot: the windows
+ */
+struct ugni_windows {
+	pthread_mutex_t lock;
+	const struct kgni_window_state *state;
+	u64 *counted;
+	u32 max;
+	bool off;
+	u32 hand;
+	u64 opened;
+	u64 bytes;
+	u16 hash[1 << UGNI_HASH_BITS];
+	struct ugni_window slot[UGNI_WINDOWS];
+};
+
+_Static_assert(UGNI_WINDOWS < 1 << 16, "numbers of slots");
+
 #define UGNI_NOBODY	(~0ULL)
 #define UGNI_NO_GEN	(~0ULL)
 
@@ -908,6 +939,21 @@ static inline_always bool ugni_window_leads(const struct ugni_window *w, u64 who
 	return likely(!(other | (core_load(&w->handle.qword1) ^ h->qword1) |
 			(core_load(&w->handle.qword2) ^ h->qword2) |
 			(off | (w->length - length - off)) >> 48));
+}
+
+static inline u32 ugni_window_hash(const struct kgni_mem_handle *h, u32 pe)
+{
+	const u64 x = h->qword1 ^ (h->qword2 << 1) ^ ((u64)pe << 40);
+
+	return (u32)(x * 0x9e3779b97f4a7c15ULL >> (64 - UGNI_HASH_BITS));
+}
+
+/* The first window of a hash, or NULL. */
+static inline_always struct ugni_window *ugni_slot_first(struct ugni_windows *ws, u32 hash)
+{
+	const u16 first = ws->hash[hash];
+
+	return first ? &ws->slot[first - 1] : NULL;
 }
 
 static inline bool ugni_window_covers(const struct ugni_window *w, u64 addr, u64 length)

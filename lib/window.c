@@ -23,9 +23,6 @@
 #include "core/rules.h"
 #include <gni/netlink.h>
 
-#define SLOTS		KGNI_WINDOWS_MAX
-#define HASH_BITS	13
-#define HASH(x)		((u32)((x) * 0x9e3779b97f4a7c15ULL >> (64 - HASH_BITS)))
 /* Bytes of all windows together. */
 #define BYTES_MAX	(1ULL << 38)
 /* So many posts to a region that is not to be mapped, then the driver is asked again. */
@@ -36,34 +33,6 @@ enum slot_state {
 	SLOT_SEEN,	/* a post went there */
 	SLOT_OPEN,
 };
-
-/**
- * struct ugni_windows - the windows of a NIC handle
- * @lock: guards what follows, but for @state and the counts
- * @state: what the driver says of them
- * @counted: what was done through them
- * @max: how many there may be
- * @off: there are to be none
- * @hand: where the clock goes on
- * @opened: how many were opened so far
- * @bytes: of all of them
- * @hash: number of the first slot, from 1 on, or 0
- * @slot: the windows
- */
-struct ugni_windows {
-	pthread_mutex_t lock;
-	const struct kgni_window_state *state;
-	u64 *counted;
-	u32 max;
-	bool off;
-	u32 hand;
-	u64 opened;
-	u64 bytes;
-	u16 hash[1 << HASH_BITS];
-	struct ugni_window slot[SLOTS];
-};
-
-_Static_assert(SLOTS < 1 << 16, "numbers of slots");
 
 /* Before there are windows. */
 static const struct kgni_window_state no_state;
@@ -105,18 +74,6 @@ bool ugni_window_readable(const void *src, u64 length)
 
 /* --- finding windows -------------------------------------------------------------- */
 
-static u32 window_hash(const struct kgni_mem_handle *h, u32 pe)
-{
-	return HASH(h->qword1 ^ (h->qword2 << 1) ^ ((u64)pe << 40));
-}
-
-static inline_always struct ugni_window *slot_first(struct ugni_windows *ws, u32 hash)
-{
-	u16 first = ws->hash[hash];
-
-	return first ? &ws->slot[first - 1] : NULL;
-}
-
 static bool window_is(const struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 {
 	return ugni_window_has(w, h) && w->pe == pe;
@@ -143,16 +100,16 @@ static bool pin(struct ugni_window *w, u32 pe, const struct kgni_mem_handle *h)
 
 static void slot_link(struct ugni_windows *ws, struct ugni_window *w)
 {
-	u32 hash = window_hash(&w->handle, w->pe);
+	u32 hash = ugni_window_hash(&w->handle, w->pe);
 
-	w->next = slot_first(ws, hash);
+	w->next = ugni_slot_first(ws, hash);
 	ws->hash[hash] = (u16)(w - ws->slot + 1);
 }
 
 static void slot_unlink(struct ugni_windows *ws, const struct ugni_window *w)
 {
-	u32 hash = window_hash(&w->handle, w->pe);
-	struct ugni_window *at = slot_first(ws, hash);
+	u32 hash = ugni_window_hash(&w->handle, w->pe);
+	struct ugni_window *at = ugni_slot_first(ws, hash);
 
 	if (at == w) {
 		ws->hash[hash] = w->next ? (u16)(w->next - ws->slot + 1) : 0;
@@ -375,7 +332,7 @@ static struct ugni_window *window_find(struct gni_nic *nic, const struct want *w
 	struct ugni_windows *ws = nic->windows;
 	struct ugni_window *w, *seen = NULL;
 
-	for (w = slot_first(ws, window_hash(want->handle, want->pe)); w; w = w->next) {
+	for (w = ugni_slot_first(ws, ugni_window_hash(want->handle, want->pe)); w; w = w->next) {
 		if (!window_is(w, want->pe, want->handle))
 			continue;
 		if (w->state == SLOT_SEEN)
@@ -613,9 +570,9 @@ static u32 windows_max(void)
 	char *end;
 
 	if (!text || !*text)
-		return SLOTS;
+		return UGNI_WINDOWS;
 	max = strtoul(text, &end, 10);
-	return *end || max > SLOTS ? SLOTS : (u32)max;
+	return *end || max > UGNI_WINDOWS ? UGNI_WINDOWS : (u32)max;
 }
 
 static struct ugni_windows *windows_new(void)
@@ -991,7 +948,7 @@ static inline_always struct ugni_window *lookup(struct ugni_windows *ws, u64 pee
 {
 	struct ugni_window *w;
 
-	for (w = slot_first(ws, window_hash(&h, (u32)peer)); w; w = w->next)
+	for (w = ugni_slot_first(ws, ugni_window_hash(&h, (u32)peer)); w; w = w->next)
 		if (likely(w->handle.qword1 == h.qword1 && w->handle.qword2 == h.qword2 &&
 			   w->whose == peer) && ugni_window_covers(w, addr, length))
 			break;
