@@ -175,8 +175,8 @@ static uint64_t number(const char *text)
 	uint64_t n = text ? strtoull(text, NULL, 0) : 0;
 
 	if (!n) {
-		fputs("usage: raw pingpong|atomic|syscall TIMES | memcpy SIZE TIMES | pages PAGES TIMES\n",
-		      stderr);
+		fputs("usage: raw pingpong|atomic|syscall TIMES | memcpy SIZE TIMES | ", stderr);
+		fputs("pages PAGES TIMES\n", stderr);
 		exit(2);
 	}
 	return n;
