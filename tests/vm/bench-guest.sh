@@ -10,6 +10,7 @@ address=10.9.0.1
 # Seconds for one figure of gni_perf's.
 time=0.3
 log=/tmp/bench.log
+json=/tmp/bench.json
 
 # say TEST SIZE UNIT WHO VALUE
 say()
@@ -41,13 +42,15 @@ set_up()
 	export LD_LIBRARY_PATH=/usr/lib/x86_64-linux-gnu
 }
 
-# figure FIELD OPERATION MEASURE ARGUMENT...: one number of gni_perf's.
+# figure FIELD OPERATION MEASURE ARGUMENT...: one number of gni_perf's. What reads it starts
+# after that: it would take the CPUs that are measured on.
 figure()
 {
 	local field=$1
 
 	shift
-	gni_perf --json "$@" 2>"$log" | jq ".results[0].$field"
+	gni_perf --json "$@" >"$json" 2>"$log" || true
+	jq ".results[0].$field" "$json"
 }
 
 # The same, of as much as fits into the time.
@@ -56,8 +59,7 @@ perf()
 	figure "$@" -t "$time"
 }
 
-# The same, of as many as UCX is asked for: what else goes on in a machine stops the two sides
-# of a long run more often than those of a short one.
+# The same, of as many as UCX is asked for.
 brief()
 {
 	figure "$@" -n 50000
