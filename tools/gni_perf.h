@@ -321,8 +321,10 @@ struct phase {
  * @tx: source events
  * @rx: target events
  * @ep: endpoints bound to the peer
+ * @next_ep: the one whose turn it is
  * @data: two buffers of @max bytes: what is sent, and where things arrive
  * @extra: more registrations of it
+ * @next_region: of the target's registrations, the one whose turn it is
  * @mbox: mailboxes
  * @desc: descriptors, one for each post under way
  * @unused: those that are not
@@ -346,9 +348,11 @@ struct proc {
 	gni_cq_handle_t tx;
 	gni_cq_handle_t rx;
 	gni_ep_handle_t *ep;
+	uint32_t next_ep;
 	struct region data;
 	gni_mem_handle_t *extra;
 	uint32_t extras;
+	uint32_t next_region;
 	struct region mbox;
 	gni_post_descriptor_t *desc;
 	gni_post_descriptor_t **unused;

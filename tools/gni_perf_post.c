@@ -32,14 +32,19 @@ static gni_post_descriptor_t describe(const struct proc *p, uint64_t size)
 	};
 }
 
-/* Post number @i: endpoints and registrations take turns. */
-static gni_return_t post_nth(struct proc *p, gni_post_descriptor_t *d, uint64_t i)
+/* Endpoints and registrations take turns; without divisions, some of which are slow. */
+static gni_return_t post_next(struct proc *p, gni_post_descriptor_t *d)
 {
-	uint32_t regions = p->initiator ? p->cfg->regions : 1;
+	gni_ep_handle_t ep = p->ep[p->next_ep];
 
-	if (regions > 1)
-		d->remote_mem_hndl = p->peer->data[i % regions];
-	return post(p->ep[p->cfg->endpoints > 1 ? i % p->cfg->endpoints : 0], d);
+	if (++p->next_ep == p->cfg->endpoints)
+		p->next_ep = 0;
+	if (p->initiator && p->cfg->regions > 1) {
+		d->remote_mem_hndl = p->peer->data[p->next_region];
+		if (++p->next_region == p->cfg->regions)
+			p->next_region = 0;
+	}
+	return post(ep, d);
 }
 
 static COLD int post_fault(struct proc *p, gni_return_t rc, gni_cq_entry_t event)
@@ -99,9 +104,9 @@ int post_done(struct proc *p, gni_post_descriptor_t *d)
 	return rc ? call_fault(p, p->op->name, rc) : take_wait(p);
 }
 
-static int post_and_take(struct proc *p, gni_post_descriptor_t *d, uint64_t i)
+static int post_and_take(struct proc *p, gni_post_descriptor_t *d)
 {
-	gni_return_t rc = post_nth(p, d, i);
+	gni_return_t rc = post_next(p, d);
 
 	return rc ? call_fault(p, p->op->name, rc) : take_wait(p);
 }
@@ -116,7 +121,7 @@ static MEASURED int run_there(struct proc *p, struct phase *ph)
 
 	for (i = 0; !last; i++) {
 		last = run_last(ph, i, before);
-		if (post_and_take(p, &d, i))
+		if (post_and_take(p, &d))
 			return p->fault.status;
 		before = sample_lap(ph->sample, before);
 	}
@@ -201,7 +206,7 @@ static int send_nth(struct proc *p, struct phase *ph, gni_post_descriptor_t *d, 
 		pattern_fill(out_buf(p), ph->size - 1, ph->seed + i);
 	if (p->op->type != GNI_POST_CQWRITE)
 		out_buf(p)[ph->size - 1] = (char)mark(i);
-	rc = post_nth(p, d, i);
+	rc = post_next(p, d);
 	return rc ? call_fault(p, p->op->name, rc) : ST_OK;
 }
 
@@ -278,7 +283,7 @@ static bool flood_post(struct proc *p, struct flood *st)
 	gni_return_t rc;
 
 	d->cqwrite_value = st->posted;
-	rc = post_nth(p, d, st->posted);
+	rc = post_next(p, d);
 	/* The device has no room for more at the moment. */
 	if (rc == GNI_RC_ERROR_RESOURCE && st->posted > st->done)
 		return false;
@@ -343,7 +348,7 @@ static MEASURED int flood_in(struct proc *p, struct phase *ph)
 		if (wait_event(p, &event))
 			return p->fault.status;
 		sum += GNI_CQ_GET_DATA(event);
-		if ((n + 1) % ack_every(p) == 0 && post_and_take(p, &ack, n))
+		if ((n + 1) % ack_every(p) == 0 && post_and_take(p, &ack))
 			return p->fault.status;
 	}
 	if (sum != n * (n - 1) / 2)
@@ -401,7 +406,7 @@ static int both(struct proc *p, gni_post_descriptor_t *d, uint64_t units, struct
 		struct hist *total)
 {
 	uint64_t start = clock_ticks(), begun;
-	gni_return_t rc = post_nth(p, d, 0);
+	gni_return_t rc = post_next(p, d);
 
 	if (rc)
 		return call_fault(p, p->op->name, rc);
@@ -427,7 +432,7 @@ static int transfers(struct proc *p, struct phase *ph, gni_post_descriptor_t *d,
 
 	for (i = 0; !last; i++) {
 		last = ph->n ? i + 1 >= ph->n : start - ph->sample->start >= ph->ticks / 3;
-		if (post_and_take(p, d, 0))
+		if (post_and_take(p, d))
 			return p->fault.status;
 		hist_add(alone, clock_ticks() - start);
 		start = clock_ticks();
