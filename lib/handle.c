@@ -11,7 +11,8 @@
  *
  * Endpoints' handles differ in their low 24 bits, which a client uses as a key
  * of its own: the arena begins at a multiple of 16 MiB, so the first 131072
- * endpoints of a process are told apart.
+ * endpoints of a process are told apart. The others begin on pages beside such a multiple:
+ * TLBs, of emulators above all, have few places for pages that are that far apart.
  */
 #include <string.h>
 #include <sys/mman.h>
@@ -23,24 +24,25 @@
 /* So many slots rest before one is used again. */
 #define RESTING		256
 
-#define ARENA(magic_, shift_, max_, recycle_) {		\
+#define ARENA(magic_, shift_, max_, pages_, recycle_) {	\
 	.magic = (magic_),				\
 	.shift = (shift_),				\
 	.max = (max_),					\
+	.aside = (pages_) * 4096UL,			\
 	.recycle = (recycle_),				\
 	.lock = PTHREAD_MUTEX_INITIALIZER,		\
 	.free_head = UGNI_NONE,				\
 	.free_tail = UGNI_NONE,				\
 }
 
-struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14, NULL);
-struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, ugni_nic_recycle);
-struct ugni_arena ugni_eps = ARENA(UGNI_EP_MAGIC, UGNI_EP_SHIFT, 1U << 21, NULL);
-struct ugni_arena ugni_cqs = ARENA(UGNI_CQ_MAGIC, UGNI_CQ_SHIFT, 1U << 16, ugni_cq_recycle);
-struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, NULL);
-struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, NULL);
-struct ugni_arena ugni_ces = ARENA(0x45434e47, 7, 1U << 14, NULL);
-struct ugni_arena ugni_msgqs = ARENA(0x514d4e47, 9, 1U << 14, NULL);
+struct ugni_arena ugni_cdms = ARENA(0x4d444347, 10, 1U << 14, 5, NULL);
+struct ugni_arena ugni_nics = ARENA(0x43494e47, 8, 1U << 16, 11, ugni_nic_recycle);
+struct ugni_arena ugni_eps = ARENA(UGNI_EP_MAGIC, UGNI_EP_SHIFT, 1U << 21, 0, NULL);
+struct ugni_arena ugni_cqs = ARENA(UGNI_CQ_MAGIC, UGNI_CQ_SHIFT, 1U << 16, 23, ugni_cq_recycle);
+struct ugni_arena ugni_chans = ARENA(0x48434e47, 7, 1U << 16, 37, NULL);
+struct ugni_arena ugni_errs = ARENA(0x52454e47, 7, 1U << 14, 41, NULL);
+struct ugni_arena ugni_ces = ARENA(0x45434e47, 7, 1U << 14, 43, NULL);
+struct ugni_arena ugni_msgqs = ARENA(0x514d4e47, 9, 1U << 14, 53, NULL);
 
 _Static_assert(sizeof(struct gni_cdm) <= 1U << 10, "size of a slot");
 _Static_assert(sizeof(struct gni_nic) <= 1U << 8, "size of a slot");
@@ -111,20 +113,20 @@ void ugni_watch_forks(void)
 /* Reserve the range, with both ends that alignment does not need cut off. */
 static bool arena_reserve(struct ugni_arena *a)
 {
-	size_t size = (size_t)a->max << a->shift;
+	size_t size = (size_t)a->max << a->shift, room = ALIGNMENT + a->aside;
 	uintptr_t raw, base;
 	void *mem;
 
-	mem = mmap(NULL, size + ALIGNMENT, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	mem = mmap(NULL, size + room, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		   -1, 0);
 	if (mem == MAP_FAILED)
 		return false;
 	raw = (uintptr_t)mem;
-	base = (raw + ALIGNMENT - 1) & ~(ALIGNMENT - 1);
+	base = ((raw + ALIGNMENT - 1) & ~(ALIGNMENT - 1)) + a->aside;
 	if (base != raw)
 		munmap(mem, base - raw);
-	if (base + size != raw + size + ALIGNMENT)
-		munmap((void *)(base + size), raw + ALIGNMENT - base);
+	if (base != raw + room)
+		munmap((void *)(base + size), raw + room - base);
 	core_store(&a->base, base);
 	return true;
 }

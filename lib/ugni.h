@@ -150,6 +150,7 @@ struct ugni_slot {
  * @magic: marks a live object
  * @shift: log2 of the size of a slot
  * @max: how many slots there may be
+ * @aside: bytes from a boundary to the first slot
  * @recycle: frees what a retired object still has, before its slot is used again
  * @base: address of the first slot; set before @committed
  * @committed: bytes from @base on that may be touched; only grows
@@ -163,6 +164,7 @@ struct ugni_arena {
 	u32 magic;
 	u32 shift;
 	u32 max;
+	size_t aside;
 	void (*recycle)(void *obj);
 	uintptr_t base;
 	size_t committed;
