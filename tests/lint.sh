@@ -168,6 +168,7 @@ scripts()
 check "every source file names its licence" spdx
 check "shellcheck" scripts
 check "checkpatch" checkpatch
+check "what different CPUs write lies in lines of its own" tests/lines.sh
 check "module: sparse and W=1 find nothing" module_warnings
 check "KUnit suites compile" kunit_compiles
 check "library, tools and tests compile with -Werror" user_warnings

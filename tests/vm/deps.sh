@@ -14,7 +14,7 @@ vm_packages=(make qemu-system-x86 busybox-static bash cpio kmod jq iproute2 iput
 	iperf3 ethtool dropbear-bin)
 debug_packages=(linux-source-6.1 bc bison flex libelf-dev xz-utils)
 coverage_packages=(gcovr python3)
-lint_packages=(git sparse shellcheck perl xz-utils)
+lint_packages=(git sparse shellcheck perl xz-utils dwarves)
 fuzz_packages=(clang libclang-rt-14-dev)
 
 have_package()
