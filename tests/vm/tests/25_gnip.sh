@@ -8,6 +8,8 @@
 ip=/usr/sbin/ip
 ko=/lib/modules/$(uname -r)/extra/gnip.ko
 scale=${KGNI_TEST_SCALE:-1}
+# A stream that is not over before something is done to it.
+long=$((200000000 / scale))
 failures=/sys/kernel/debug/failslab
 
 a()
@@ -364,7 +366,7 @@ test_quiesce()
 		skip "the carrier follows a quiesce" "nothing to quiesce with"
 		return
 	fi
-	stream 20000000
+	stream $long
 	echo 1 1 >$file
 	succeeds "a quiesce takes the carrier away" wait_for carrier 0
 	echo 1 0 >$file
@@ -388,7 +390,7 @@ test_standstill()
 		skip "an interface goes down though its transfers stand still" "nothing to quiesce with"
 		return
 	fi
-	stream 20000000
+	stream $long
 	echo 2 1 >$file
 	succeeds "transfers stand still with the peer's device" wait_for transferring
 	succeeds "an interface goes down though its transfers stand still" \
