@@ -484,11 +484,11 @@ static ugni_apart gni_return_t fma_quickly(gni_ep_handle_t ep_hndl,
 	return ugni_post_fma(ep_hndl, post_descr);
 }
 
-/* That of a word met the end of a window. */
-static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t *d,
-				       struct ugni_req *req, u64 event)
+/* A post of a word, for what comes after it and is the same for all posts. */
+static inline_always struct quick of_word(struct gni_ep *ep, gni_post_descriptor_t *d,
+					  struct ugni_req *req, u64 event)
 {
-	const struct quick q = {
+	return (struct quick){
 		.d = d,
 		.ep = ep,
 		.alone = true,
@@ -496,6 +496,13 @@ static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t 
 		.req = req,
 		.event = event,
 	};
+}
+
+/* That of a word met the end of a window. */
+static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t *d,
+				       struct ugni_req *req, u64 event)
+{
+	const struct quick q = of_word(ep, d, req, event);
 
 	return d->type == GNI_POST_AMO ? end_amo(&q) : post_again(&q);
 }
@@ -504,14 +511,7 @@ static ugni_cold gni_return_t end_word(struct gni_ep *ep, gni_post_descriptor_t 
 static ugni_apart gni_return_t tell_both(struct gni_ep *ep, gni_post_descriptor_t *d,
 					 struct ugni_req *req, u64 event, u32 type)
 {
-	const struct quick q = {
-		.d = d,
-		.ep = ep,
-		.alone = true,
-		.to = ep->window,
-		.req = req,
-		.event = event,
-	};
+	const struct quick q = of_word(ep, d, req, event);
 
 	tell_source(&q, finish(&q, type));
 	return GNI_RC_SUCCESS;
