@@ -402,25 +402,25 @@ static void trio_end(void)
 	assert_int_equal(files(), 0);
 }
 
+static void send_both(u32 from, u32 to)
+{
+	for (; from < to; from++) {
+		send_to(&b, from);
+		send_to(&c, from);
+	}
+}
+
 /* One window to the memory that all instances of a node have, and to the rest of the queues. */
 static void test_windows(void **state)
 {
-	u32 n;
-
 	(void)state;
 	windows_on();
 	trio();
-	for (n = 0; n < 5; n++) {
-		send_to(&b, n);
-		send_to(&c, n);
-	}
+	send_both(0, 5);
 	assert_int_equal(win.memory, 1);
 	assert_int_equal(win.opens, 2);
 	win.posts = 0;
-	for (; n < 30; n++) {
-		send_to(&b, n);
-		send_to(&c, n);
-	}
+	send_both(5, 30);
 	/* The other node gives slots back now and then. */
 	assert_true(win.posts <= 2);
 	assert_int_equal(b.count, 30);
@@ -437,15 +437,12 @@ static void test_window_gone(void **state)
 	(void)state;
 	windows_on();
 	trio();
-	for (n = 0; n < 5; n++) {
-		send_to(&b, n);
-		send_to(&c, n);
-	}
+	send_both(0, 5);
 	assert_int_equal(win.memory, 1);
 	win.refused = b.q->handle.qword1;
 	for (used = 0; used < WINDOWS; used++)
 		win.state->live[MARK(used)] = used == 1;
-	for (; n < 20; n++)
+	for (n = 5; n < 20; n++)
 		send_to(&c, n);
 	win.posts = 0;
 	for (; n < 40; n++)
