@@ -3837,7 +3837,9 @@ gni_return_t GNI_CompChanFd(gni_comp_chan_handle_t chan_hndl, int *fd);
 /**
  * GNI_CompChanGetEvent() - which queue made a completion channel readable
  * @chan_hndl: the channel
- * @cq_hndl: out, a queue that was armed and has an event; it is no longer armed
+ * @cq_hndl: out, a queue that was armed and had an event; it is no longer armed
+ *
+ * Who takes events while a queue is armed may find none left when told: arm it again.
  *
  * Newer than 0x5c.
  *
