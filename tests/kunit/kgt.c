@@ -354,6 +354,7 @@ static int kgt_thread_fn(void *arg)
 	struct kgt_thread *t = arg;
 
 	allow_signal(SIGUSR1);
+	complete_all(&t->begun);
 	t->rc = t->fn(t->arg);
 	complete_all(&t->done);
 	return 0;
@@ -365,6 +366,7 @@ static int kgt_thread_init(struct kunit_resource *res, void *context)
 
 	if (!t)
 		return -ENOMEM;
+	init_completion(&t->begun);
 	init_completion(&t->done);
 	t->task = kthread_create(kgt_thread_fn, t, "kgt");
 	if (IS_ERR(t->task)) {
@@ -381,7 +383,8 @@ static void kgt_thread_free(struct kunit_resource *res)
 {
 	struct kgt_thread *t = res->data;
 
-	if (!completion_done(&t->done))
+	/* A signal that came before it is ready for one would be lost. */
+	if (wait_for_completion_timeout(&t->begun, KGT_SOON) && !completion_done(&t->done))
 		send_sig(SIGUSR1, t->task, 1);
 	if (!wait_for_completion_timeout(&t->done, KGT_SOON)) {
 		KUNIT_FAIL(t->test, "a thread hangs");
@@ -402,8 +405,20 @@ struct kgt_thread *kgt_thread(struct kunit *test, long (*fn)(void *arg), void *a
 	return t;
 }
 
+/*
+ * What has begun and is off its processor's queue sleeps. Its state says less: who is about
+ * to sleep sets that first, and then looks whether it has to.
+ */
+static bool kgt_is_asleep(struct kgt_thread *t)
+{
+	/* With __schedule(): what it did before it slept is seen. */
+	return completion_done(&t->begun) && !smp_load_acquire(&t->task->on_rq);
+}
+
 bool kgt_is_waiting(struct kgt_thread *t)
 {
+	if (!kgt_until(kgt_is_asleep(t) || completion_done(&t->done)))
+		return false;
 	return !wait_for_completion_timeout(&t->done, KGT_NEVER);
 }
 

@@ -16,8 +16,23 @@
 #include "../../kernel/kgni.h"
 
 /* How long something that must happen may take, and what must not is given. */
-#define KGT_SOON	msecs_to_jiffies(30000)
+#define KGT_SOON	msecs_to_jiffies(120000)
 #define KGT_NEVER	msecs_to_jiffies(60)
+
+/* Wait until a condition holds, which must happen. Return: does it? */
+#define kgt_until(condition) ({						\
+	unsigned long __end = jiffies + KGT_SOON;			\
+	bool __over, __met;						\
+									\
+	for (;;) {							\
+		__over = time_after(jiffies, __end);			\
+		__met = (condition);					\
+		if (__met || __over)					\
+			break;						\
+		schedule_timeout_uninterruptible(1);			\
+	}								\
+	__met;								\
+})
 
 #define KGT_PE		100
 #define KGT_COOKIE	0xc00c1e
@@ -96,6 +111,7 @@ const struct cred *kgt_cred(struct kunit *test, uid_t uid);
  * @fn: what it runs
  * @arg: its argument
  * @rc: what @fn returned, once it is @done
+ * @begun: completed before @fn is called, once signals reach the thread
  * @done: completed when @fn has returned
  * @task: the thread
  * @test: who made it
@@ -104,6 +120,7 @@ struct kgt_thread {
 	long (*fn)(void *arg);
 	void *arg;
 	long rc;
+	struct completion begun;
 	struct completion done;
 	struct task_struct *task;
 	struct kunit *test;
@@ -111,7 +128,7 @@ struct kgt_thread {
 
 /* A signal ends what it waits for, if the case ends before it. */
 struct kgt_thread *kgt_thread(struct kunit *test, long (*fn)(void *arg), void *arg);
-/* Is it still at work after a while? */
+/* Does it come to sleep, and is it still at work after a while? */
 bool kgt_is_waiting(struct kgt_thread *t);
 /* What it returned; fails the case if it does not end. */
 long kgt_join(struct kgt_thread *t);

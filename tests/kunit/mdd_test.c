@@ -336,6 +336,12 @@ static long deregister_thread(void *arg)
 	return kgni_mdd_deregister(m->f->nic, &m->handle);
 }
 
+/* Once it is dead it is found no more, and entered no more. */
+static bool is_ending(const struct kgni_mdd *mdd)
+{
+	return kgt_until(READ_ONCE(mdd->dead));
+}
+
 static void deregister_waits_for_users(struct kunit *test)
 {
 	struct kgt_mem *m = kgt_mem(test, attached(test), 1, 0, NULL);
@@ -346,6 +352,7 @@ static void deregister_waits_for_users(struct kunit *test)
 	KUNIT_EXPECT_TRUE(test, kgni_mdd_enter(mdd));
 	KUNIT_EXPECT_TRUE(test, kgni_mdd_enter(mdd));
 	t = kgt_thread(test, deregister_thread, m);
+	KUNIT_EXPECT_TRUE(test, is_ending(mdd));
 	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
 	KUNIT_EXPECT_NULL(test, kgni_mdd_find(m->f->nic->job, &m->handle));
 	KUNIT_EXPECT_FALSE(test, kgni_mdd_enter(mdd));
@@ -377,6 +384,7 @@ static void end_of_all_waits_for_users(struct kunit *test)
 	KUNIT_ASSERT_NOT_NULL(test, mdd);
 	KUNIT_EXPECT_TRUE(test, kgni_mdd_enter(mdd));
 	t = kgt_thread(test, close_thread, f);
+	KUNIT_EXPECT_TRUE(test, is_ending(mdd));
 	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
 	KUNIT_EXPECT_GT(test, page_count(m->pages[0]), 1);
 	kgni_mdd_exit(mdd);
@@ -385,14 +393,21 @@ static void end_of_all_waits_for_users(struct kunit *test)
 	kgni_mdd_put(mdd);
 }
 
+struct busy {
+	struct kgni_mdd *mdd;
+	atomic_t users;
+};
+
 static long enter_and_exit(void *arg)
 {
-	struct kgni_mdd *mdd = arg;
+	struct busy *b = arg;
 	long n;
 
-	for (n = 0; kgni_mdd_enter(mdd); n++) {
+	for (n = 0; kgni_mdd_enter(b->mdd); n++) {
 		udelay(5);
-		kgni_mdd_exit(mdd);
+		kgni_mdd_exit(b->mdd);
+		if (!n)
+			atomic_inc(&b->users);
 		cond_resched();
 	}
 	return n;
@@ -402,19 +417,21 @@ static long enter_and_exit(void *arg)
 static void busy_users_do_not_hold_it_up(struct kunit *test)
 {
 	struct kgt_mem *m = kgt_mem(test, attached(test), 1, 0, NULL);
-	struct kgni_mdd *mdd = kgni_mdd_find(m->f->nic->job, &m->handle);
+	struct busy *b = kunit_kzalloc(test, sizeof(*b), GFP_KERNEL);
 	struct kgt_thread *t[4];
 	u32 i;
 
-	KUNIT_ASSERT_NOT_NULL(test, mdd);
+	KUNIT_ASSERT_NOT_NULL(test, b);
+	b->mdd = kgni_mdd_find(m->f->nic->job, &m->handle);
+	KUNIT_ASSERT_NOT_NULL(test, b->mdd);
 	for (i = 0; i < ARRAY_SIZE(t); i++)
-		t[i] = kgt_thread(test, enter_and_exit, mdd);
-	schedule_timeout_uninterruptible(KGT_NEVER);
+		t[i] = kgt_thread(test, enter_and_exit, b);
+	KUNIT_EXPECT_TRUE(test, kgt_until(atomic_read(&b->users) == ARRAY_SIZE(t)));
 	KUNIT_EXPECT_EQ(test, kgni_mdd_deregister(m->f->nic, &m->handle), GNI_RC_SUCCESS);
 	for (i = 0; i < ARRAY_SIZE(t); i++)
 		KUNIT_EXPECT_GT(test, kgt_join(t[i]), 0);
 	KUNIT_EXPECT_EQ(test, page_count(m->pages[0]), 1);
-	kgni_mdd_put(mdd);
+	kgni_mdd_put(b->mdd);
 }
 
 /* Of many that try to end one registration, one does. */

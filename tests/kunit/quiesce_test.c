@@ -159,6 +159,7 @@ static void waits_for_what_was_begun(struct kunit *test)
 	KUNIT_EXPECT_EQ(test, suspend(nic, ms_to_ktime(5)), GNI_RC_TIMEOUT);
 	KUNIT_EXPECT_EQ(test, resume(nic), GNI_RC_INVALID_STATE);
 	t = kgt_thread(test, suspends, nic);
+	KUNIT_EXPECT_TRUE(test, kgt_until(READ_ONCE(nic->job->suspended)));
 	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
 	KUNIT_EXPECT_EQ(test, suspend(nic, 0), GNI_RC_INVALID_STATE);
 	kgni_end(nic);
