@@ -6,14 +6,20 @@
 #define NOW	GNI_BI_FLAG_APPLY_NOW
 #define AFTER	GNI_BI_FLAG_APPLY_AFTER_THROTTLE
 
-/* As if the stretch had begun long ago: the next piece of who may be held is. */
-static void close_gate(struct kgni_device *dev)
+/* As if the stretch had begun long ago: the next piece of who may be held is, for an hour. */
+static void close_gate(struct kunit *test, struct kgni_nic *nic)
 {
-	struct kgni_bi *bi = &dev->bi;
+	struct kgni_xfer x = { .nic = nic, .arg.type = KGNI_POST_FMA_PUT };
+	struct kgni_bi *bi = &nic->dev->bi;
 
 	spin_lock_bh(&bi->lock);
 	bi->pace.opened = ktime_get_ns() - KGNI_PACE_STRETCH_MAX;
 	bi->pace.moving = 1;
+	spin_unlock_bh(&bi->lock);
+	KUNIT_EXPECT_FALSE(test, kgni_flow_try(&x));
+	KUNIT_EXPECT_FALSE(test, x.paced);
+	spin_lock_bh(&bi->lock);
+	bi->pace.until += 3600 * NSEC_PER_SEC;
 	spin_unlock_bh(&bi->lock);
 }
 
@@ -32,7 +38,7 @@ static void who_is_held(struct kunit *test)
 	kgni_flow_end(&x);
 	KUNIT_EXPECT_EQ(test, kgni_bi_set(dev, 1, 0, NOW), GNI_RC_SUCCESS);
 	KUNIT_EXPECT_TRUE(test, kgni_bi_active(dev));
-	close_gate(dev);
+	close_gate(test, nic);
 	KUNIT_EXPECT_FALSE(test, kgni_flow_try(&x));
 	KUNIT_EXPECT_FALSE(test, x.paced);
 	KUNIT_EXPECT_TRUE(test, kgni_flows(&x));
@@ -69,7 +75,7 @@ static long begins(void *arg)
 	return begun;
 }
 
-/* A wait of a minute or so ends at once where what it is for does. */
+/* A wait of an hour ends at once where what it is for does. */
 static void who_waits(struct kunit *test)
 {
 	struct kgni_device *dev = kgt_device(test, KGT_PE);
@@ -78,7 +84,7 @@ static void who_waits(struct kunit *test)
 
 	KUNIT_EXPECT_EQ(test, kgni_bi_set(dev, 1, 0, NOW | GNI_BI_FLAG_VALUE_IS_NUM_ORB_ENTRIES),
 			GNI_RC_SUCCESS);
-	close_gate(dev);
+	close_gate(test, nic);
 	t = kgt_thread(test, begins, nic);
 	KUNIT_EXPECT_TRUE(test, kgt_is_waiting(t));
 	KUNIT_EXPECT_EQ(test, kgni_bi_set(dev, 100, 0, NOW), GNI_RC_SUCCESS);
