@@ -763,6 +763,8 @@ static void several_for_one(struct kunit *test)
 }
 
 /* Consumer and producer in step: a lost wake-up is a hang. */
+#define PATIENCE	jiffies_to_msecs(KGT_SOON)
+
 struct ping {
 	struct kgni_cq *there, *back;
 	u32 rounds;
@@ -776,7 +778,7 @@ static long answer(void *arg)
 	long rc;
 
 	for (i = 0; i < p->rounds; i++) {
-		rc = kgni_cq_sleep(&w, 1, 20000, &which);
+		rc = kgni_cq_sleep(&w, 1, PATIENCE, &which);
 		if (rc)
 			return rc;
 		kgni_cq_push(p->back, kgt_pop(p->there));
@@ -798,7 +800,7 @@ static void no_wakeup_is_lost(struct kunit *test)
 	t = kgt_thread(test, answer, p);
 	for (i = 0; i < p->rounds; i++) {
 		kgni_cq_push(p->there, entry(i));
-		KUNIT_ASSERT_EQ(test, kgni_cq_sleep(&w, 1, 20000, &which), GNI_RC_SUCCESS);
+		KUNIT_ASSERT_EQ(test, kgni_cq_sleep(&w, 1, PATIENCE, &which), GNI_RC_SUCCESS);
 		KUNIT_ASSERT_EQ(test, kgt_pop(p->back), entry(i));
 	}
 	KUNIT_EXPECT_EQ(test, kgt_join(t), 0);
