@@ -16,8 +16,8 @@ cd "$TOP"
 passed=0
 failed=0
 skipped=0
-# Seconds, for one program.
-unit_timeout=180
+# Seconds, for one program: to end what hangs, also on a machine that is slow or busy.
+unit_timeout=600
 
 count()
 {
