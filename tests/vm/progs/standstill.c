@@ -348,7 +348,7 @@ static pid_t suspend_beside(const struct suspender *s)
 /* One that was ended by another's resume, and whose time is over, ends no later one. */
 static void test_two_suspends(void)
 {
-	const struct suspender one = { 300, GNI_RC_NOT_DONE };
+	const struct suspender one = { 2000 * time_scale(), GNI_RC_NOT_DONE };
 	const struct suspender two = { ~0U, GNI_RC_SUCCESS };
 	pid_t first, second;
 	gni_post_descriptor_t d;
@@ -556,7 +556,7 @@ static const struct test tests[] = {
 	CASE("posts of a suspended job", test_suspended, .seconds = 60),
 	CASE("posts of a device that stands still", test_quiesced, .seconds = 60),
 	CASE("RDMA under way when its job is suspended", test_waits_for_rdma, .seconds = 60),
-	CASE("suspended, resumed and suspended", test_two_suspends),
+	CASE("suspended, resumed and suspended", test_two_suspends, .seconds = 60),
 	CASE("RDMA under way when its device stands still", test_quiesce_rdma, .seconds = 60),
 	CASE("signals", test_signals),
 	CASE("the switch", test_switch),
