@@ -13,12 +13,19 @@ enum { CMD_QUIT, CMD_EVENT, CMD_DEREGISTER };
 #define WORD_RC		61
 #define WORD_EVENT	62
 
+/* Until a command comes, or the case ends. */
+static void take_command(void)
+{
+	while (sem_wait(&shm->sem[SEM_CMD]))
+		must(errno == EINTR);
+}
+
 static void serve(struct nic *n, struct region *r)
 {
 	gni_cq_entry_t e;
 
 	for (;;) {
-		take(SEM_CMD);
+		take_command();
 		e = 0;
 		switch (shm->word[WORD_CMD]) {
 		case CMD_EVENT:
