@@ -16,7 +16,7 @@
 
 #define MEM	(20 * PAGE)		/* more than one piece of a transfer */
 #define MARK	0xa5
-#define LONG	(2000 * time_scale())	/* a wait that something must end */
+#define LONG	(10000 * time_scale())	/* a wait that something must end */
 
 /* What the sides of a race share. */
 static struct {

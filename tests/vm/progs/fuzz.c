@@ -171,7 +171,10 @@ static bool has_one_of(const char *text, const char *const *words, unsigned int 
 /* What a slow machine leads to, and failing allocations outside of the driver. */
 static bool is_known(const char *text)
 {
-	static const char *const slow[] = { "hrtimer: interrupt took", "clocksource: " };
+	static const char *const slow[] = {
+		"hrtimer: interrupt took", "clocksource: ", "sched: RT throttling activated",
+		"NOHZ tick-stop error",
+	};
 	static const char *const faults[] = {
 		"kmemleak: Cannot allocate", "Huh VM_FAULT_OOM leaked out",
 		"Kernel memory leak detector disabled",
