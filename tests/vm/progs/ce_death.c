@@ -13,7 +13,7 @@
 #include "common_tree.h"
 
 #define LEAVES	5
-#define SOON	(5000ULL * time_scale())
+#define SOON	(15000ULL * time_scale())
 /* A member that nobody has seen is missed after ce_patience. */
 #define MISSED	(1000ULL * patience() + SOON)
 
