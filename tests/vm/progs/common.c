@@ -285,6 +285,8 @@ void show_hang(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/task", pid);
 	dir = opendir(path);
 	while (dir && (entry = readdir(dir))) {
+		if (entry->d_name[0] == '.')
+			continue;
 		snprintf(path, sizeof(path), "/proc/%d/task/%.20s/stack", pid, entry->d_name);
 		fd = open(path, O_RDONLY);
 		if (fd < 0)
