@@ -49,7 +49,7 @@ int main(void)
 	must("resume", GNI_ResumeJob(0, JOB, PTAG, COOKIE));
 	/* It may have half of the device for itself. */
 	must("inject", GNI_SetBIConfig(0, 50, 0, GNI_BI_FLAG_APPLY_NOW));
-	must("committed", GNI_BISyncWait(0, 1000));
+	must("committed", GNI_BISyncWait(0, 10000));
 	must("ask", GNI_GetBIConfig(0, &injection));
 	printf("virtual address %u, %u registrations at most, and %u %% of the device\n", address,
 	       (unsigned int)mdds.limit, injection.current_bw);
