@@ -8,13 +8,16 @@
 
 work=/tmp/gnicp
 server=
+scale=${KGNI_TEST_SCALE:-1}
+# How often is looked for what must come, ten times a second.
+tries=$((300 * scale))
 
 # start_server [OPTION...]
 start_server()
 {
 	gnicp serve --dir "$work/served" "$@" > "$work/log" 2>&1 &
 	server=$!
-	for _ in $(seq 100); do
+	for _ in $(seq "$tries"); do
 		grep -q ^serving "$work/log" && return
 		sleep 0.1
 	done
@@ -65,7 +68,7 @@ no_traces()
 # What a killed peer left to be found out is found out within a few seconds.
 wait_gone()
 {
-	for _ in $(seq 100); do
+	for _ in $(seq "$tries"); do
 		kill -0 "$1" 2>/dev/null || return 0
 		sleep 0.1
 	done
@@ -74,7 +77,7 @@ wait_gone()
 
 wait_log()
 {
-	for _ in $(seq 100); do
+	for _ in $(seq "$tries"); do
 		grep -q -- "$1" "$work/log" && return 0
 		sleep 0.1
 	done
@@ -92,7 +95,7 @@ resources()
 # moving FOLDER: waits until a copy into it is under way
 moving()
 {
-	for _ in $(seq 1000); do
+	for _ in $(seq $((10 * tries))); do
 		[ -z "$(find "$1" -maxdepth 1 -name '.gnicp*' -size +0)" ] || return 0
 		sleep 0.01
 	done
@@ -207,7 +210,7 @@ test_plain_user()
 test_deaths()
 {
 	truncate -s 300M "$work/big" "$work/served/big"
-	start_server --timeout 3
+	start_server --timeout $((10 * scale))
 	for how in put get; do
 		if [ $how = put ]; then
 			gnicp put -q "$work/big" new &
@@ -236,7 +239,7 @@ test_deaths()
 	wait_log "interrupted"
 	is $? 0 "and tells the server"
 
-	gnicp put -q --timeout 2 "$work/big" new 2> "$work/err" &
+	gnicp put -q --timeout $((2 * scale)) "$work/big" new 2> "$work/err" &
 	client=$!
 	moving "$work/served"
 	kill -STOP "$server"
@@ -244,7 +247,7 @@ test_deaths()
 	is $? 4 "a client gives up a server that stands still"
 	kill -CONT "$server"
 	succeeds "and says so" grep "nothing heard" "$work/err"
-	for _ in $(seq 100); do
+	for _ in $(seq "$tries"); do
 		[ -n "$(find "$work/served" -name '.gnicp*')" ] || break
 		sleep 0.1
 	done
