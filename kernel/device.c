@@ -114,6 +114,14 @@ static int kgni_mmap(struct file *file, struct vm_area_struct *vma)
 	return rc;
 }
 
+static unsigned long kgni_area(struct file *file, unsigned long addr, unsigned long len,
+			       unsigned long pgoff, unsigned long flags)
+{
+	struct kgni_file *f = file->private_data;
+
+	return kgni_windows_area(f->windows, file, addr, len, pgoff, flags);
+}
+
 static long kgni_info(struct kgni_file *f, void *arg)
 {
 	struct kgni_nic *nic = smp_load_acquire(&f->nic);	/* kgni_nic_attach_end() */
@@ -546,6 +554,7 @@ static const struct file_operations kgni_fops = {
 	.unlocked_ioctl = kgni_ioctl,
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = kgni_mmap,
+	.get_unmapped_area = kgni_area,
 	.llseek = no_llseek,
 };
 

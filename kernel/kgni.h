@@ -959,6 +959,8 @@ long kgni_window_close(struct kgni_windows *set, u32 index);
 long kgni_window_wake(struct kgni_windows *set, struct kgni_nic *nic,
 		      const struct kgni_ioc_window_wake *arg);
 int kgni_windows_mmap(struct kgni_windows *set, struct vm_area_struct *vma);
+unsigned long kgni_windows_area(struct kgni_windows *set, struct file *file, unsigned long addr,
+				unsigned long len, unsigned long pgoff, unsigned long flags);
 
 /* fma.c */
 long kgni_post(struct kgni_nic *nic, struct kgni_ioc_post *arg);

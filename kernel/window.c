@@ -17,11 +17,13 @@
  * While a device stands still, or a job, its windows are empty and faults wait.
  *
  * kgni_windows_lock guards the lists of windows, and the end of each. It is taken
- * under mmap_lock, so nothing is allocated under it.
+ * under mmap_lock, so nothing is allocated under it. A window's own lock is of its
+ * faults only.
  */
 #include <linux/file.h>
 #include <linux/mm.h>
 #include <linux/pagemap.h>
+#include <linux/pfn_t.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -33,6 +35,7 @@
 /* Offsets of windows: bit 62, the part of a file, the index, and the byte there. */
 #define KGNI_WIN_BIT		BIT_ULL(62 - PAGE_SHIFT)
 #define KGNI_WIN_PART_SHIFT	(58 - PAGE_SHIFT)
+#define KGNI_WIN_PART_END	(60 - PAGE_SHIFT)
 #define KGNI_WIN_INDEX_SHIFT	(44 - PAGE_SHIFT)
 #define KGNI_WIN_PAGES_MAX	BIT(KGNI_WIN_INDEX_SHIFT)
 #define KGNI_WIN_INDICES	BIT(KGNI_WIN_PART_SHIFT - KGNI_WIN_INDEX_SHIFT)
@@ -84,6 +87,8 @@ struct kgni_windows {
  * @cq: the queue behind it, or NULL
  * @node: in mdd->windows
  * @all: in kgni_windows_all
+ * @fault: of those who put pages in: what is to be a table of small pages must not
+ *	become a huge page meanwhile
  * @index: its name in its file
  * @first: first page of the region that is in it
  * @npages: how many are
@@ -101,6 +106,7 @@ struct kgni_window {
 	struct kgni_cq *cq;
 	struct list_head node;
 	struct list_head all;
+	struct mutex fault;	/* pages */
 	u32 index;
 	unsigned long first;
 	unsigned long npages;
@@ -309,6 +315,15 @@ static struct kgni_window *kgni_window_find(struct kgni_windows *set, u32 index)
 		w = NULL;
 	rcu_read_unlock();
 	return w;
+}
+
+/* What an offset names, in pages; the part has no more than its first. */
+static bool kgni_window_named(u64 pgoff, enum kgni_win_part *part, u32 *index)
+{
+	*part = pgoff >> KGNI_WIN_PART_SHIFT & 3;
+	*index = pgoff >> KGNI_WIN_INDEX_SHIFT & (KGNI_WIN_INDICES - 1);
+	return pgoff >> KGNI_WIN_PART_END == KGNI_WIN_BIT >> KGNI_WIN_PART_END &&
+	       !(pgoff & (KGNI_WIN_PAGES_MAX - 1));
 }
 
 static u64 kgni_window_pgoff(const struct kgni_window *w, enum kgni_win_part part)
@@ -544,6 +559,7 @@ static struct kgni_window *kgni_window_new(struct kgni_windows *set, struct kgni
 	if (!w)
 		return NULL;
 	kref_init(&w->ref);
+	mutex_init(&w->fault);
 	kref_get(&set->ref);
 	w->set = set;
 	w->dev = nic->dev;
@@ -696,10 +712,10 @@ long kgni_window_wake(struct kgni_windows *set, struct kgni_nic *nic,
 
 /* --- mapping ------------------------------------------------------------------ */
 
-static vm_fault_t kgni_window_insert(struct vm_area_struct *vma, unsigned long i,
+static vm_fault_t kgni_window_insert(struct vm_area_struct *vma, unsigned long addr,
 				     struct page *page)
 {
-	return vmf_insert_pfn(vma, vma->vm_start + (i << PAGE_SHIFT), page_to_pfn(page));
+	return vmf_insert_pfn(vma, addr & PAGE_MASK, page_to_pfn(page));
 }
 
 /* How many pages a fault brings: more where the target's are larger. */
@@ -708,29 +724,72 @@ static unsigned long kgni_window_around(struct page *page)
 	return clamp(compound_nr(compound_head(page)), KGNI_WIN_AROUND, KGNI_WIN_AROUND_MAX);
 }
 
-/* Pages from @pages, the one that is wanted first. */
-static vm_fault_t kgni_window_fill(struct vm_area_struct *vma, unsigned long i,
-				   struct page **pages, unsigned long npages)
+/* Do these pages lie in memory as a huge page does? */
+static bool kgni_window_in_a_row(struct page **pages)
 {
-	unsigned long around = kgni_window_around(pages[i]);
-	unsigned long first = round_down(i, around);
-	unsigned long end = min(first + around, npages);
-	vm_fault_t rc = kgni_window_insert(vma, i, pages[i]);
+	unsigned long pfn = page_to_pfn(pages[0]), i;
 
-	for (; first < end && rc == VM_FAULT_NOPAGE; first++)
-		if (kgni_window_insert(vma, first, pages[first]) != VM_FAULT_NOPAGE)
+	/* Memory of a device is the one that can be taken hold of, see below. */
+	if (!IS_ALIGNED(pfn, PTRS_PER_PTE) || is_zone_device_page(pages[0]))
+		return false;
+	for (i = 1; i < PTRS_PER_PTE; i++)
+		if (page_to_pfn(pages[i]) != pfn + i)
+			return false;
+	return true;
+}
+
+/*
+ * Map as a huge page what lies like one, at an address that allows it.
+ *
+ * Who takes hold of a program's pages without its VMA, as get_user_pages_fast()
+ * does, must not find them. Kernels of this age have no mark for that in a PMD, but
+ * pages of a device are looked for among the devices', where these are not.
+ */
+static bool kgni_window_fill_huge(struct vm_fault *vmf, struct page **pages)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	unsigned long start = vmf->address & PMD_MASK;
+
+	if (!IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) || !IS_ENABLED(CONFIG_ARCH_HAS_PTE_DEVMAP))
+		return false;
+	if (!pmd_none(*vmf->pmd) || start < vma->vm_start || vma->vm_end - start < PMD_SIZE)
+		return false;
+	pages += (start - vma->vm_start) >> PAGE_SHIFT;
+	return kgni_window_in_a_row(pages) &&
+	       vmf_insert_pfn_pmd(vmf, __pfn_to_pfn_t(page_to_pfn(pages[0]), PFN_DEV | PFN_MAP),
+				  false) == VM_FAULT_NOPAGE;
+}
+
+/*
+ * Pages from @pages, the one that is wanted first. They are all in one table, since
+ * where the next would be there may be a huge page.
+ */
+static vm_fault_t kgni_window_fill(struct vm_fault *vmf, struct page **pages)
+{
+	struct vm_area_struct *vma = vmf->vma;
+	struct page **wanted = pages + (vmf->pgoff - vma->vm_pgoff);
+	unsigned long size = kgni_window_around(*wanted) << PAGE_SHIFT;
+	unsigned long addr = round_down(vmf->address, size);
+	unsigned long end = min(addr + size, vma->vm_end);
+	vm_fault_t rc;
+
+	if (kgni_window_fill_huge(vmf, pages))
+		return VM_FAULT_NOPAGE;
+	rc = kgni_window_insert(vma, vmf->address, *wanted);
+	for (addr = max(addr, vma->vm_start); addr < end && rc == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
+		if (kgni_window_insert(vma, addr, pages[(addr - vma->vm_start) >> PAGE_SHIFT]) !=
+		    VM_FAULT_NOPAGE)
 			break;
 	return rc;
 }
 
-static vm_fault_t kgni_window_fault_data(struct vm_area_struct *vma, const struct kgni_window *w,
-					 unsigned long i)
+static vm_fault_t kgni_window_fill_data(struct vm_fault *vmf, const struct kgni_window *w)
 {
 	vm_fault_t rc;
 
 	if (READ_ONCE(w->dead) || !kgni_mdd_enter(w->mdd))
-		return kgni_window_insert(vma, i, w->set->own);
-	rc = kgni_window_fill(vma, i, w->mdd->pages + w->first, w->npages);
+		return kgni_window_insert(vmf->vma, vmf->address, w->set->own);
+	rc = kgni_window_fill(vmf, w->mdd->pages + w->first);
 	kgni_mdd_exit(w->mdd);
 	return rc;
 }
@@ -738,6 +797,24 @@ static vm_fault_t kgni_window_fault_data(struct vm_area_struct *vma, const struc
 static bool kgni_window_is_ring(const struct vm_area_struct *vma)
 {
 	return (vma->vm_pgoff >> KGNI_WIN_PART_SHIFT & 3) == KGNI_WIN_RING;
+}
+
+/* Bring the page that is wanted, and some around it. */
+static vm_fault_t kgni_window_bring(struct vm_fault *vmf, struct kgni_window *w)
+{
+	vm_fault_t rc = VM_FAULT_NOPAGE;
+
+	mutex_lock(&w->fault);
+	/* Another thread may have brought it as a huge page. */
+	if (pmd_devmap(*vmf->pmd))
+		goto unlock;
+	if (kgni_window_is_ring(vmf->vma))
+		rc = kgni_window_fill(vmf, w->cq->pages);
+	else
+		rc = kgni_window_fill_data(vmf, w);
+unlock:
+	mutex_unlock(&w->fault);
+	return rc;
 }
 
 /* Let go of the address space, wait until it may go on, and have it fault again. */
@@ -762,20 +839,14 @@ static vm_fault_t kgni_window_wait(struct vm_fault *vmf, struct kgni_nic *nic,
 
 static vm_fault_t kgni_window_fault(struct vm_fault *vmf)
 {
-	struct vm_area_struct *vma = vmf->vma;
-	struct kgni_nic *nic = kgni_file_nic(vma->vm_file);
-	struct kgni_window *w = vma->vm_private_data;
-	unsigned long i = vmf->pgoff - vma->vm_pgoff;
-	vm_fault_t rc;
+	struct kgni_nic *nic = kgni_file_nic(vmf->vma->vm_file);
+	struct kgni_window *w = vmf->vma->vm_private_data;
+	vm_fault_t rc = VM_FAULT_RETRY;
 	int idx;
 
 	idx = srcu_read_lock(&kgni_windows_srcu);
-	if (unlikely(!kgni_window_flows(nic, w->to)))
-		rc = VM_FAULT_RETRY;
-	else if (kgni_window_is_ring(vma))
-		rc = kgni_window_fill(vma, i, w->cq->pages, w->cq->npages);
-	else
-		rc = kgni_window_fault_data(vma, w, i);
+	if (likely(kgni_window_flows(nic, w->to)))
+		rc = kgni_window_bring(vmf, w);
 	srcu_read_unlock(&kgni_windows_srcu, idx);
 	return rc == VM_FAULT_RETRY ? kgni_window_wait(vmf, nic, w) : rc;
 }
@@ -875,25 +946,53 @@ static int kgni_windows_mmap_common(struct kgni_windows *set, enum kgni_win_part
  */
 int kgni_windows_mmap(struct kgni_windows *set, struct vm_area_struct *vma)
 {
-	u64 pgoff = vma->vm_pgoff;
-	enum kgni_win_part part = pgoff >> KGNI_WIN_PART_SHIFT & 3;
+	enum kgni_win_part part;
 	struct kgni_window *w;
+	u32 index;
 	int rc;
 
-	if (!(pgoff & KGNI_WIN_BIT) || !(vma->vm_flags & VM_SHARED) || vma->vm_flags & VM_EXEC)
-		return -EINVAL;
-	pgoff &= ~(KGNI_WIN_BIT | 3ULL << KGNI_WIN_PART_SHIFT);
-	if (pgoff & (KGNI_WIN_PAGES_MAX - 1) || pgoff >> KGNI_WIN_PART_SHIFT)
+	if (!kgni_window_named(vma->vm_pgoff, &part, &index) || !(vma->vm_flags & VM_SHARED) ||
+	    vma->vm_flags & VM_EXEC)
 		return -EINVAL;
 	vma->vm_flags |= VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP;
 	vma->vm_flags &= ~VM_MAYEXEC;
 	if (part == KGNI_WIN_STATE || part == KGNI_WIN_STATS)
-		return pgoff ? -EINVAL : kgni_windows_mmap_common(set, part, vma);
-	w = kgni_window_find(set, pgoff >> KGNI_WIN_INDEX_SHIFT);
+		return index ? -EINVAL : kgni_windows_mmap_common(set, part, vma);
+	w = kgni_window_find(set, index);
 	if (!w)
 		return -EINVAL;
 	rc = kgni_window_mmap(w, part, vma);
 	if (rc)
 		kgni_window_put(w);
 	return rc;
+}
+
+/**
+ * kgni_windows_area - find addresses for a mapping, those where pages can be huge
+ * @set: windows of the file
+ * @file: the file
+ * @addr: where the caller wants it, or 0
+ * @len: bytes
+ * @pgoff: what it names, in pages
+ * @flags: MAP_...
+ *
+ * Context: process; mmap_lock is held.
+ * Return: an address; -errno.
+ */
+unsigned long kgni_windows_area(struct kgni_windows *set, struct file *file, unsigned long addr,
+				unsigned long len, unsigned long pgoff, unsigned long flags)
+{
+	enum kgni_win_part part;
+	struct kgni_window *w = NULL;
+	u32 index;
+
+	if (IS_ENABLED(CONFIG_TRANSPARENT_HUGEPAGE) && len >= PMD_SIZE &&
+	    kgni_window_named(pgoff, &part, &index) && part == KGNI_WIN_DATA)
+		w = kgni_window_find(set, index);
+	if (!w)
+		return current->mm->get_unmapped_area(file, addr, len, pgoff, flags);
+	/* Huge pages have the same place in the target's addresses as in memory. */
+	pgoff = (w->mdd->base >> PAGE_SHIFT) + w->first;
+	kgni_window_put(w);
+	return thp_get_unmapped_area(file, addr, len, pgoff, flags);
 }

@@ -17,6 +17,7 @@
 #define GLOBAL	GNI_CQMODE_GLOBAL_EVENT
 #define REMOTE	GNI_CQMODE_REMOTE_EVENT
 #define BYTES	(16 * PAGE)
+#define HUGE	(512UL * PAGE)
 
 static unsigned long rounds = 1000;
 
@@ -171,9 +172,20 @@ static void await(enum word w, uint64_t value)
 		sched_yield();
 }
 
-/* The race, as both sides know it. */
+/* Shared by processes; the script has the kernel keep pages for it. */
+static void *map_huge(size_t len)
+{
+	void *p = mmap(NULL, len, PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0);
+
+	must(p != MAP_FAILED);
+	return p;
+}
+
+/* The race, as both sides know it; posts go to the first BYTES of the region. */
 static struct {
 	uint64_t *mem;
+	uint64_t len;
 	unsigned int device;
 } race;
 
@@ -211,7 +223,7 @@ static void one_post(struct nic *n, gni_ep_handle_t ep, struct region *r, uint64
 static void initiator(void *arg)
 {
 	uint64_t phase, late, i, round;
-	struct region r = { .addr = (uint64_t)race.mem, .len = BYTES };
+	struct region r = { .addr = (uint64_t)race.mem, .len = race.len };
 	gni_ep_handle_t ep;
 	struct nic n;
 
@@ -259,7 +271,7 @@ static bool one_round(struct nic *n, uint64_t round, uint32_t *seed)
 	memset(race.mem, 0, BYTES);
 	atomic_store(at(ADDED), 0);
 	atomic_store(at(MAYBE), 0);
-	mem_open(n, race.mem, BYTES, NULL, GNI_MEM_READWRITE, &mh);
+	mem_open(n, race.mem, race.len, NULL, GNI_MEM_READWRITE, &mh);
 	atomic_store(at(QWORD1), mh.qword1);
 	atomic_store(at(QWORD2), mh.qword2);
 	posts = atomic_load(at(POSTS)) + 1 + rnd(seed) % 40;
@@ -283,7 +295,10 @@ static bool one_round(struct nic *n, uint64_t round, uint32_t *seed)
 
 static void race_begin(unsigned int device, struct nic *n)
 {
-	race.mem = map_shared(BYTES);
+	if (!race.mem) {
+		race.len = BYTES;
+		race.mem = map_shared(BYTES);
+	}
 	race.device = device;
 	rounds /= time_scale();
 	nic_open(n, 0, TARGET_ID);
@@ -321,6 +336,14 @@ static void test_race_peer(void)
 static void test_race_nics(void)
 {
 	race_processes(1);
+}
+
+/* The same where all of the window is one huge page. */
+static void test_race_huge(void)
+{
+	race.len = HUGE;
+	race.mem = map_huge(HUGE);
+	race_processes(0);
 }
 
 static void test_race_threads(void)
@@ -538,6 +561,16 @@ static long hand_open(struct by_hand *h)
 	return ioctl(h->fd, KGNI_IOC_WINDOW_OPEN, &h->w);
 }
 
+/* A window of memory that is there. */
+static void hand_begin_at(struct by_hand *h, void *mem, size_t len)
+{
+	h->fd = hand_attach(0, &h->pe);
+	h->owner = hand_attach(0, &h->pe);
+	h->mem = mem;
+	h->mh = raw_mem_open(h->owner, mem, len, 0, 0);
+	must(hand_open(h) == GNI_RC_SUCCESS);
+}
+
 static void hand_begin(struct by_hand *h, uint32_t modes, uint32_t flags)
 {
 	h->fd = hand_attach(modes, &h->pe);
@@ -635,22 +668,16 @@ static void test_read_only(void)
 }
 
 /* Nothing of the kernel's may keep a page of it. */
-static void test_no_pin(void)
+static void no_pin(const struct by_hand *h, unsigned char *p)
 {
-	struct kgni_ioc_mem_register reg = { .length = PAGE, .vmdh_index = ~0U };
-	struct iovec to = { .iov_len = 8 }, from = { .iov_len = 8 };
+	struct kgni_ioc_mem_register reg = { .addr = (uint64_t)p, .length = PAGE,
+					     .vmdh_index = ~0U };
+	struct iovec to = { .iov_base = p, .iov_len = 8 }, from = { .iov_len = 8 };
 	int pipe_fd[2], null = open("/dev/zero", O_RDWR);
 	uint64_t word = 1;
-	struct by_hand h;
-	unsigned char *p;
 
-	hand_begin(&h, 0, 0);
-	p = hand_map(&h, RW, MAP_SHARED);
-	must(p != MAP_FAILED);
 	p[0] = 1;
-	reg.addr = (uint64_t)p;
-	is_u64(ioctl(h.fd, KGNI_IOC_MEM_REGISTER, &reg), GNI_RC_INVALID_PARAM);
-	to.iov_base = p;
+	is_u64(ioctl(h->fd, KGNI_IOC_MEM_REGISTER, &reg), GNI_RC_INVALID_PARAM);
 	from.iov_base = &word;
 	ok(process_vm_writev(getpid(), &from, 1, &to, 1, 0) == -1);
 	must(!pipe(pipe_fd));
@@ -658,6 +685,210 @@ static void test_no_pin(void)
 	ok(vmsplice(pipe_fd[1], &to, 1, 0) == -1);
 	/* To be copied to and from is all right. */
 	ok(read(null, p, 8) == 8 && !p[0]);
+}
+
+static void test_no_pin(void)
+{
+	struct by_hand h;
+	unsigned char *p;
+
+	hand_begin(&h, 0, 0);
+	p = hand_map(&h, RW, MAP_SHARED);
+	must(p != MAP_FAILED);
+	no_pin(&h, p);
+}
+
+/* --- huge pages ------------------------------------------------------------------------------ */
+
+#define HUGES	4
+
+/* Bytes of this process's page tables. */
+static long page_tables(void)
+{
+	FILE *f = fopen("/proc/self/status", "re");
+	char line[128];
+	long kib = -1;
+
+	must(f);
+	while (kib < 0 && fgets(line, sizeof(line), f))
+		sscanf(line, "VmPTE: %ld kB", &kib);
+	fclose(f);
+	must(kib >= 0);
+	return kib << 10;
+}
+
+/* What is written by way of the window, a word a page, is in the region. */
+static void through(const struct by_hand *h, unsigned char *p, uint64_t value)
+{
+	uint64_t bad = 0, i;
+
+	for (i = 0; i < h->w.length; i += PAGE)
+		*(uint64_t *)(p + i + 8) = value + i;
+	for (i = 0; i < h->w.length; i += PAGE)
+		bad += *(uint64_t *)(h->w.addr + i + 8) != value + i;
+	is_u64(bad, 0, "value %lu", value);
+}
+
+/* All that the kernel says of a process's memory. */
+static void read_all(const char *path)
+{
+	static char text[1 << 16];
+	int fd = open(path, O_RDONLY);
+
+	/* Kernels without NUMA have less. */
+	must(fd >= 0 || errno == ENOENT, "%s", path);
+	while (fd >= 0 && read(fd, text, sizeof(text)) > 0)
+		;
+	close(fd);
+}
+
+/* What a program may do to any mapping of its own. */
+static void handle_roughly(unsigned char *p, size_t len)
+{
+	static const int advice[] = { MADV_DONTNEED, MADV_COLD, MADV_PAGEOUT, MADV_HUGEPAGE,
+				      MADV_NOHUGEPAGE, MADV_WILLNEED, MADV_POPULATE_WRITE };
+	static unsigned char vec[HUGES * 512];
+	unsigned int i;
+
+	for (i = 0; i < ARRAY_SIZE(advice); i++)
+		madvise(p, len, advice[i]);
+	ok(!mincore(p, len, vec));
+	ok(!mlock(p, len) && !munlock(p, len));
+	ok(!mprotect(p, len, PROT_READ));
+	is_u64(p[0], 0, "to be read");
+	ok(!mprotect(p, len, RW));
+	ok(mprotect(p, PAGE, PROT_READ) == -1, "not a part");
+	ok(mremap(p, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, p + (1UL << 30) + PAGE) ==
+	   MAP_FAILED);
+	ok(mremap(p, len, len / 2, 0) == MAP_FAILED);
+	ok(munmap(p + PAGE, PAGE) == -1);
+	read_all("/proc/self/smaps");
+	read_all("/proc/self/numa_maps");
+	read_all("/proc/self/maps");
+}
+
+static void test_huge(void)
+{
+	unsigned char *mem = map_huge(HUGES * HUGE), *p;
+	struct by_hand h;
+	long tables;
+
+	hand_begin_at(&h, mem, HUGES * HUGE);
+	is_u64(h.w.length, HUGES * HUGE);
+	memset(mem, 0, HUGES * HUGE);
+	p = hand_map(&h, RW, MAP_SHARED);
+	must(p != MAP_FAILED);
+	is_u64((uint64_t)p % HUGE, 0, "at addresses for huge pages");
+	/* A page is brought in by reading, another by writing, each all at once. */
+	p[0] = 0;
+	tables = page_tables();
+	is_u64(p[HUGE + 5], 0);
+	through(&h, p, 1000);
+	/* Where they lie across what a table of the next level has, there is one of these more. */
+	ok(page_tables() - tables < (HUGES - 1) * (long)PAGE, "no tables of small pages");
+	no_pin(&h, p);
+	handle_roughly(p, h.w.length);
+	through(&h, p, 2000);
+	no_pin(&h, p);
+	deregister(&h);
+	p[5] = 11;
+	p[HUGE + 6] = 12;
+	is_u64(mem[5], 0, "nothing gets through");
+	is_u64(mem[HUGE + 6], 0);
+	must(!munmap(p, h.w.length));
+}
+
+/* Huge pages that the region only has parts of, and addresses that suit no huge page. */
+static void test_huge_parts(void)
+{
+	unsigned char *mem = map_huge(HUGES * HUGE), *p, *room;
+	struct by_hand h;
+
+	hand_begin_at(&h, mem + 3 * PAGE, (HUGES - 1) * HUGE);
+	p = hand_map(&h, RW, MAP_SHARED);
+	must(p != MAP_FAILED);
+	is_u64((uint64_t)p % HUGE, 3 * PAGE);
+	/* What lies before and after one is brought in around it. */
+	p[HUGE] = 1;
+	through(&h, p, 3000);
+	room = map_private(HUGES * HUGE + HUGE);
+	p = mmap(room + PAGE, h.w.length, RW, MAP_SHARED | MAP_FIXED, h.fd,
+		 (off_t)h.w.data_offset);
+	must(p == room + PAGE);
+	through(&h, p, 4000);
+	no_pin(&h, p);
+	deregister(&h);
+	p[HUGE] = 12;
+	is_u64(((unsigned char *)h.w.addr)[HUGE], 1, "nothing gets through");
+}
+
+/* Private memory, in huge pages if the kernel likes, but for one that is small. */
+static void test_huge_broken(void)
+{
+	unsigned char *room = map_private((HUGES + 1) * HUGE), *mem, *p;
+	struct by_hand h;
+
+	mem = (unsigned char *)(((uintptr_t)room + HUGE - 1) & ~(HUGE - 1));
+	madvise(mem, HUGES * HUGE, MADV_HUGEPAGE);
+	memset(mem, 1, HUGES * HUGE);
+	must(!madvise(mem + HUGE + 7 * PAGE, PAGE, MADV_DONTNEED));
+	memset(mem, 0, HUGES * HUGE);
+	hand_begin_at(&h, mem, HUGES * HUGE);
+	p = hand_map(&h, RW, MAP_SHARED);
+	must(p != MAP_FAILED);
+	through(&h, p, 5000);
+	no_pin(&h, p + HUGE);
+	must(!munmap(room, (HUGES + 1) * HUGE));
+	/* What is registered stays until it is no more, and so does the window. */
+	p[7] = 9;
+	is_u64(p[7], 9);
+	deregister(&h);
+	is_u64(p[7], 0);
+}
+
+struct toucher {
+	const struct by_hand *h;
+	unsigned char *p;
+	uint64_t first;
+};
+
+static void *touch(void *arg)
+{
+	const struct toucher *t = arg;
+	uint64_t i;
+
+	for (i = t->first; i < t->h->w.length; i += 4 * PAGE)
+		__atomic_fetch_add((uint64_t *)(t->p + i), 1, __ATOMIC_RELAXED);
+	return NULL;
+}
+
+/* Threads that fault in the same huge page at once. */
+static void test_huge_threads(void)
+{
+	unsigned char *mem = map_huge(HUGES * HUGE);
+	unsigned int turn, k, turns = 200 / (unsigned int)time_scale();
+	struct toucher t[4];
+	pthread_t thread[4];
+	struct by_hand h;
+	uint64_t i, bad = 0;
+
+	hand_begin_at(&h, mem, HUGES * HUGE);
+	for (turn = 0; turn < turns; turn++) {
+		for (k = 0; k < ARRAY_SIZE(t); k++)
+			t[k] = (struct toucher){ .h = &h, .first = k * PAGE };
+		t[0].p = hand_map(&h, RW, MAP_SHARED);
+		must(t[0].p != MAP_FAILED);
+		for (k = 0; k < ARRAY_SIZE(t); k++) {
+			t[k].p = t[0].p;
+			must(!pthread_create(&thread[k], NULL, touch, &t[k]));
+		}
+		for (k = 0; k < ARRAY_SIZE(t); k++)
+			must(!pthread_join(thread[k], NULL));
+		must(!munmap(t[0].p, h.w.length));
+	}
+	for (i = 0; i < h.w.length; i += PAGE)
+		bad += *(uint64_t *)(mem + i) != turns;
+	is_u64(bad, 0);
 }
 
 /* Closed by name, but still mapped: it ends with its region all the same. */
@@ -856,6 +1087,7 @@ static const struct test tests[] = {
 	CASE("no system call: messages", test_no_call_smsg),
 	CASE("deregistered meanwhile, two processes", test_race_peer, .seconds = 240),
 	CASE("deregistered meanwhile, two NICs", test_race_nics, .seconds = 240),
+	CASE("deregistered meanwhile, a huge page", test_race_huge, .seconds = 240),
 	CASE("deregistered meanwhile, two threads", test_race_threads, .seconds = 240),
 	CASE("local region deregistered meanwhile", test_race_local, .seconds = 120),
 	CASE("target killed", test_killed, .seconds = 120),
@@ -867,6 +1099,10 @@ static const struct test tests[] = {
 	CASE("mappings: read-only", test_read_only),
 	CASE("mappings: nobody keeps a page", test_no_pin),
 	CASE("mappings: closed", test_closed),
+	CASE("huge pages", test_huge),
+	CASE("huge pages: parts", test_huge_parts),
+	CASE("huge pages: broken ones", test_huge_broken),
+	CASE("huge pages: threads", test_huge_threads, .seconds = 60),
 	CASE("a producer dies", test_hole),
 	CASE("refused", test_refused),
 };
