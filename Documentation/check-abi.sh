@@ -37,15 +37,15 @@ questions()
 	#define NUMBER(n) printf("number %d %s\n", n, #n)
 
 	/* A post of this type that keeps the rules. */
-	static struct kgni_post_args good(unsigned int type, unsigned int amo)
+	static struct kgni_ioc_post good(unsigned int type, unsigned int amo)
 	{
-		return (struct kgni_post_args){ .type = type, .length = 8, .amo_cmd = amo };
+		return (struct kgni_ioc_post){ .type = type, .length = 8, .amo_cmd = amo };
 	}
 
 	/* The least length, and the least address, that the rules take. */
 	static unsigned int length_of(unsigned int type, unsigned int amo)
 	{
-		struct kgni_post_args a = good(type, amo);
+		struct kgni_ioc_post a = good(type, amo);
 		struct kgni_amo x;
 
 		for (a.length = 1; kgni_post_check(&a, &x) != KGNI_RULE_OK; a.length++)
@@ -55,7 +55,7 @@ questions()
 
 	static unsigned int address_of(unsigned int type, unsigned int amo)
 	{
-		struct kgni_post_args a = good(type, amo);
+		struct kgni_ioc_post a = good(type, amo);
 		struct kgni_amo x;
 
 		for (a.remote_addr = 1; kgni_post_check(&a, &x) != KGNI_RULE_OK; a.remote_addr++)

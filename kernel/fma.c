@@ -570,20 +570,9 @@ static enum kgni_cqe_status kgni_xfer_remote(struct kgni_nic *nic, struct kgni_x
 static long kgni_xfer_check(struct kgni_nic *nic, struct kgni_xfer *x)
 {
 	const struct kgni_ioc_post *a = &x->arg;
-	struct kgni_post_args args = {
-		.type = a->type,
-		.cq_mode = a->cq_mode,
-		.dlvr_mode = a->dlvr_mode,
-		.rdma_mode = a->rdma_mode,
-		.local_addr = a->local_addr,
-		.remote_addr = a->remote_addr,
-		.length = a->length,
-		.sync_addr = a->sync_addr,
-		.amo_cmd = a->amo_cmd,
-	};
 	const u16 dual = KGNI_CQMODE_LOCAL | KGNI_CQMODE_GLOBAL;
 
-	switch (kgni_post_check(&args, &x->amo)) {
+	switch (kgni_post_check(a, &x->amo)) {
 	case KGNI_RULE_OK:
 		break;
 	case KGNI_RULE_ALIGN:

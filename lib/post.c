@@ -41,21 +41,10 @@ static gni_return_t explain_align(gni_return_t rc, const char *field, u64 value,
 /* What a post is refused for, in words: by the rules of kernel/core/rules.h. */
 static gni_return_t explain(const struct kgni_ioc_post *arg, gni_return_t rc)
 {
-	const struct kgni_post_args a = {
-		.type = arg->type,
-		.cq_mode = arg->cq_mode,
-		.dlvr_mode = arg->dlvr_mode,
-		.rdma_mode = arg->rdma_mode,
-		.local_addr = arg->local_addr,
-		.remote_addr = arg->remote_addr,
-		.length = arg->length,
-		.sync_addr = arg->sync_addr,
-		.amo_cmd = arg->amo_cmd,
-	};
 	struct kgni_amo amo;
 	u32 multiple;
 
-	switch (kgni_post_flaw(&a, &amo, &multiple)) {
+	switch (kgni_post_flaw(arg, &amo, &multiple)) {
 	case KGNI_FLAW_NONE:
 		return explain_local(arg, rc);
 	case KGNI_FLAW_TYPE:

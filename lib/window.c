@@ -686,21 +686,8 @@ void ugni_windows_drop(struct gni_nic *nic)
 /* Does it keep all rules? If not, the driver says so. */
 static bool keeps_rules(struct op *o)
 {
-	const struct kgni_ioc_post *a = o->a;
-	const struct kgni_post_args args = {
-		.type = a->type,
-		.cq_mode = a->cq_mode,
-		.dlvr_mode = a->dlvr_mode,
-		.rdma_mode = a->rdma_mode,
-		.local_addr = a->local_addr,
-		.remote_addr = a->remote_addr,
-		.length = a->length,
-		.sync_addr = a->sync_addr,
-		.amo_cmd = a->amo_cmd,
-	};
-
-	o->rule = kgni_post_rule(a->type);
-	return o->rule && kgni_post_check(&args, &o->amo) == KGNI_RULE_OK;
+	o->rule = kgni_post_rule(o->a->type);
+	return o->rule && kgni_post_check(o->a, &o->amo) == KGNI_RULE_OK;
 }
 
 static bool needs_local(const struct op *o)

@@ -17,6 +17,7 @@
 
 #include "core.h"
 #include "amo.h"
+#include <gni/kgni.h>
 
 /* The same numbers as gni_post_type_t. */
 enum kgni_post_type {
@@ -126,32 +127,8 @@ static inline const struct kgni_post_rule *kgni_post_rule(u32 type)
 	return type < KGNI_POST_TYPES && table[type].valid ? &table[type] : NULL;
 }
 
-/**
- * struct kgni_post_args - the fields of a post that the rules look at
- * @type: enum kgni_post_type
- * @cq_mode: KGNI_CQMODE_*
- * @dlvr_mode: KGNI_DLV_*
- * @rdma_mode: KGNI_RDMA_*; looked at for RDMA only
- * @local_addr: local address
- * @remote_addr: remote address; not looked at for a CQ write
- * @length: bytes; not looked at for a CQ write
- * @sync_addr: address of the flag; looked at for a put with flag only
- * @amo_cmd: command; looked at for an AMO only
- */
-struct kgni_post_args {
-	u32 type;
-	u16 cq_mode;
-	u16 dlvr_mode;
-	u16 rdma_mode;
-	u64 local_addr;
-	u64 remote_addr;
-	u64 length;
-	u64 sync_addr;
-	u32 amo_cmd;
-};
-
 /* Alignment of what an AMO works on. */
-static inline enum kgni_flaw kgni_amo_flaw(const struct kgni_post_args *a,
+static inline enum kgni_flaw kgni_amo_flaw(const struct kgni_ioc_post *a,
 					   const struct kgni_amo *amo)
 {
 	if (a->remote_addr % amo->size)
@@ -164,7 +141,7 @@ static inline enum kgni_flaw kgni_amo_flaw(const struct kgni_post_args *a,
 }
 
 /* Where a flagged response, of no more than the most, comes to lie. */
-static inline enum kgni_flaw kgni_flag_flaw(const struct kgni_post_args *a, u32 *multiple)
+static inline enum kgni_flaw kgni_flag_flaw(const struct kgni_ioc_post *a, u32 *multiple)
 {
 	*multiple = KGNI_FLAG_SIZE;
 	if (a->local_addr % KGNI_FLAG_SIZE)
@@ -176,14 +153,15 @@ static inline enum kgni_flaw kgni_flag_flaw(const struct kgni_post_args *a, u32 
 
 /**
  * kgni_post_flaw - find what is wrong with a post
- * @a: its fields; those that its type does not use may hold anything
+ * @a: the post; rdma_mode is looked at for RDMA only, sync_addr for a put with flag,
+ *	amo_cmd for an AMO, addresses and length for all but a CQ write, the rest never
  * @amo: out: the command, decoded, if it is an AMO
  * @multiple: out: what the field must be a multiple of, for flaws from
  *	KGNI_FLAW_ALIGN on
  *
  * Return: the first flaw, KGNI_FLAW_NONE if it keeps the rules.
  */
-static inline enum kgni_flaw kgni_post_flaw(const struct kgni_post_args *a, struct kgni_amo *amo,
+static inline enum kgni_flaw kgni_post_flaw(const struct kgni_ioc_post *a, struct kgni_amo *amo,
 					    u32 *multiple)
 {
 	const struct kgni_post_rule *r = kgni_post_rule(a->type);
@@ -231,12 +209,12 @@ static inline enum kgni_flaw kgni_post_flaw(const struct kgni_post_args *a, stru
 
 /**
  * kgni_post_check - does a post keep the rules
- * @a: its fields; those that its type does not use may hold anything
+ * @a: the post, as for kgni_post_flaw()
  * @amo: out: the command, decoded, if it is an AMO
  *
  * Return: what is wrong, KGNI_RULE_OK for nothing.
  */
-static inline enum kgni_rule kgni_post_check(const struct kgni_post_args *a, struct kgni_amo *amo)
+static inline enum kgni_rule kgni_post_check(const struct kgni_ioc_post *a, struct kgni_amo *amo)
 {
 	u32 multiple;
 	enum kgni_flaw flaw = kgni_post_flaw(a, amo, &multiple);

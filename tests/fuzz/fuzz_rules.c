@@ -258,12 +258,12 @@ static void check_exec(const struct kgni_amo *amo, struct input *in)
 
 /* --- posts ------------------------------------------------------------------------- */
 
-static bool is_amo(const struct kgni_post_args *a)
+static bool is_amo(const struct kgni_ioc_post *a)
 {
 	return a->type == GNI_POST_AMO || a->type == GNI_POST_AMO_W_FLAG;
 }
 
-static bool is_flagged(const struct kgni_post_args *a)
+static bool is_flagged(const struct kgni_ioc_post *a)
 {
 	return a->type == GNI_POST_FMA_GET_W_FLAG || a->type == GNI_POST_AMO_W_FLAG;
 }
@@ -273,7 +273,7 @@ static bool is_type(u32 type)
 	return type >= GNI_POST_RDMA_PUT && type <= GNI_POST_AMO_W_FLAG && type != GNI_POST_CE;
 }
 
-static bool bad_param(const struct kgni_post_args *a)
+static bool bad_param(const struct kgni_ioc_post *a)
 {
 	bool rdma = a->type == GNI_POST_RDMA_PUT || a->type == GNI_POST_RDMA_GET;
 	bool put = a->type == GNI_POST_FMA_PUT || a->type == GNI_POST_FMA_PUT_W_SYNCFLAG;
@@ -299,14 +299,14 @@ static bool bad_param(const struct kgni_post_args *a)
 }
 
 /* First and last byte of response and flag lie in one line. */
-static bool bad_line(const struct kgni_post_args *a)
+static bool bad_line(const struct kgni_ioc_post *a)
 {
 	u64 last = a->local_addr + a->length + GNI_FMA_FLAGGED_RESPONSE_SIZE - 1;
 
 	return a->local_addr & 3 || a->local_addr >> 6 != last >> 6;
 }
 
-static bool bad_alignment(const struct kgni_post_args *a)
+static bool bad_alignment(const struct kgni_ioc_post *a)
 {
 	const struct command *c;
 
@@ -328,7 +328,7 @@ static bool bad_alignment(const struct kgni_post_args *a)
 	return false;
 }
 
-static void show_post(const struct kgni_post_args *a)
+static void show_post(const struct kgni_ioc_post *a)
 {
 	fprintf(stderr, "type %u, modes %#x %#x %#x, command %#x\n", a->type, a->cq_mode,
 		a->dlvr_mode, a->rdma_mode, a->amo_cmd);
@@ -337,7 +337,7 @@ static void show_post(const struct kgni_post_args *a)
 		(unsigned long long)a->length, (unsigned long long)a->sync_addr);
 }
 
-static void check_post(const struct kgni_post_args *a)
+static void check_post(const struct kgni_ioc_post *a)
 {
 	enum kgni_rule want = KGNI_RULE_OK, got;
 	struct kgni_amo amo = { 0 };
@@ -373,7 +373,7 @@ static u32 read_command(struct input *in)
 	return input_u32(in);
 }
 
-static void read_post(struct input *in, struct kgni_post_args *a)
+static void read_post(struct input *in, struct kgni_ioc_post *a)
 {
 	u8 type = input_u8(in);
 
@@ -391,7 +391,7 @@ static void read_post(struct input *in, struct kgni_post_args *a)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct input in = { data, size };
-	struct kgni_post_args args;
+	struct kgni_ioc_post args;
 	struct kgni_amo amo;
 
 	while (in.left) {

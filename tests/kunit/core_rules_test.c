@@ -52,9 +52,9 @@ static void kind_desc(const struct kind *k, char *desc)
 KUNIT_ARRAY_PARAM(kind, kinds, kind_desc);
 
 /* A post that keeps all rules. */
-static struct kgni_post_args good(const struct kind *k)
+static struct kgni_ioc_post good(const struct kind *k)
 {
-	return (struct kgni_post_args) {
+	return (struct kgni_ioc_post) {
 		.type = k->type,
 		.cq_mode = KGNI_CQMODE_GLOBAL,
 		.local_addr = 0x10000,
@@ -65,7 +65,7 @@ static struct kgni_post_args good(const struct kind *k)
 	};
 }
 
-static enum kgni_rule check(const struct kgni_post_args *a)
+static enum kgni_rule check(const struct kgni_ioc_post *a)
 {
 	struct kgni_amo amo;
 
@@ -81,7 +81,7 @@ static enum kgni_rule aligned(u64 value, u8 align)
 static void alignment_of_local_address(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u64 i;
 
 	for (i = 0; i < 16; i++) {
@@ -93,7 +93,7 @@ static void alignment_of_local_address(struct kunit *test)
 static void alignment_of_remote_address(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u64 i;
 
 	for (i = 0; i < 16; i++) {
@@ -105,7 +105,7 @@ static void alignment_of_remote_address(struct kunit *test)
 static void alignment_of_length(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u64 i;
 
 	for (i = 1; i < 32; i++) {
@@ -119,7 +119,7 @@ static void alignment_of_length(struct kunit *test)
 static void alignment_of_flag(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u64 i;
 
 	for (i = 0; i < 16; i++) {
@@ -131,7 +131,7 @@ static void alignment_of_flag(struct kunit *test)
 static void range_does_not_wrap(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 
 	a.remote_addr = U64_MAX - 63;
 	a.length = 56;
@@ -151,7 +151,7 @@ static void range_does_not_wrap(struct kunit *test)
 static void modes(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u32 bit;
 
 	for (bit = 1; bit <= 0x8000; bit <<= 1) {
@@ -179,7 +179,7 @@ static void modes(struct kunit *test)
 static void flagged_response(struct kunit *test)
 {
 	const struct kind *k = test->param_value;
-	struct kgni_post_args a = good(k);
+	struct kgni_ioc_post a = good(k);
 	u64 at;
 
 	if (!k->flag)
@@ -235,7 +235,7 @@ static void other_types_are_refused(struct kunit *test)
 {
 	static const u32 types[] = { 0, GNI_POST_CE, KGNI_POST_TYPES, KGNI_POST_TYPES + 1,
 				     0x100, 0x10003, 0x80000003, U32_MAX };
-	struct kgni_post_args a = good(&kinds[0]);
+	struct kgni_ioc_post a = good(&kinds[0]);
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(types); i++) {
@@ -256,7 +256,7 @@ static const struct flaw {
 	const char *name;
 	enum kgni_flaw flaw;
 	u32 multiple;		/* what the field must be a multiple of */
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 } flaws[] = {
 	FLAW("none", RDMA_PUT, NONE, 0),
 	FLAW("type 0", RDMA_PUT, TYPE, 0, .type = 0),

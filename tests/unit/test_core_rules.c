@@ -51,7 +51,7 @@ static const struct {
 };
 
 /* A post whose every field holds something else each time. */
-static void garbage(u64 *rng, struct kgni_post_args *a)
+static void garbage(u64 *rng, struct kgni_ioc_post *a)
 {
 	a->type = (u32)unit_edge(rng);
 	a->cq_mode = (u16)unit_below(rng, 8);
@@ -64,7 +64,7 @@ static void garbage(u64 *rng, struct kgni_post_args *a)
 	a->amo_cmd = (u32)unit_edge(rng);
 }
 
-static enum kgni_rule check(const struct kgni_post_args *a)
+static enum kgni_rule check(const struct kgni_ioc_post *a)
 {
 	struct kgni_amo amo;
 
@@ -72,7 +72,7 @@ static enum kgni_rule check(const struct kgni_post_args *a)
 	return kgni_post_check(a, &amo);
 }
 
-static void expect(const struct kgni_post_args *a, enum kgni_rule want)
+static void expect(const struct kgni_ioc_post *a, enum kgni_rule want)
 {
 	enum kgni_rule got = check(a);
 
@@ -107,7 +107,7 @@ static void test_kinds(void **state)
 static void test_unknown_types(void **state)
 {
 	static const u32 none[] = { 0, 8, 11, 12, 0x80000001, 0x100, 0xffffffff };
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 41;
 	u32 i, n;
 
@@ -123,7 +123,7 @@ static void test_unknown_types(void **state)
 }
 
 /* What alignment a put, a get, a flag and an operand need. */
-static void expect_aligned(struct kgni_post_args *a, u32 remote, u32 length, u32 other)
+static void expect_aligned(struct kgni_ioc_post *a, u32 remote, u32 length, u32 other)
 {
 	bool empty_ok = a->type == FMA_PUT || a->type == FMA_PUT_FLAG;
 	enum kgni_rule want = KGNI_RULE_OK;
@@ -144,7 +144,7 @@ static void expect_aligned(struct kgni_post_args *a, u32 remote, u32 length, u32
 static void test_alignment(void **state)
 {
 	static const u16 rdma_modes[] = { 0, 2, 4, 6 };
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 42;
 	u32 type, remote, length, other;
 
@@ -164,7 +164,7 @@ static void test_alignment(void **state)
 
 static void test_amo(void **state)
 {
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	struct kgni_amo amo;
 	enum kgni_rule want;
 	u64 rng = 43;
@@ -203,7 +203,7 @@ static void test_amo(void **state)
 /* A CQ write has no address, no length, no alignment. */
 static void test_cqwrite(void **state)
 {
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 44;
 	u32 n;
 
@@ -216,7 +216,7 @@ static void test_cqwrite(void **state)
 }
 
 /* A good post of a type with @rng's rubbish in what it does not use. */
-static void good(u64 *rng, u32 type, struct kgni_post_args *a)
+static void good(u64 *rng, u32 type, struct kgni_ioc_post *a)
 {
 	garbage(rng, a);
 	a->type = type;
@@ -234,7 +234,7 @@ static void good(u64 *rng, u32 type, struct kgni_post_args *a)
 
 static void test_modes(void **state)
 {
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 45;
 	u32 type, mode;
 
@@ -273,7 +273,7 @@ static void test_wrap(void **state)
 		{ 128, ~7ULL, false },
 		{ 0, ~7ULL, true },
 	};
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 46;
 	u32 type, i;
 
@@ -296,7 +296,7 @@ static void test_wrap(void **state)
 /* Any bits at all: an answer, and a command only with a good one. */
 static void test_garbage(void **state)
 {
-	struct kgni_post_args a;
+	struct kgni_ioc_post a;
 	u64 rng = 47;
 	u32 n, seen[3] = { 0 };
 
@@ -320,7 +320,7 @@ static void test_flaws(void **state)
 	static const struct {
 		enum kgni_flaw flaw;
 		u32 multiple;
-		struct kgni_post_args a;
+		struct kgni_ioc_post a;
 	} cases[] = {
 		{ KGNI_FLAW_NONE, 0, { .type = FMA_PUT } },
 		{ KGNI_FLAW_TYPE, 0, { .type = 0 } },
