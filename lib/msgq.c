@@ -163,7 +163,18 @@ static enum ugni_went put_by_window(struct gni_msgq *q, const struct kgni_msgq_p
 	m.addr = by.addr + (p->addr - p->to.addr);
 	if (p->flag_addr)
 		m.flag_addr = by.addr + (p->flag_addr - p->to.addr);
-	return ugni_window_message(q->nic, &m, &w->window, &q->window);
+	return ugni_window_message(q->nic, &m, &w->window, &q->window, &q->late);
+}
+
+/*
+ * Who is woken may have the CPU at once, and whoever wants a lock that we hold would
+ * rest until we run again: so it is given up before.
+ */
+static void wake(struct gni_msgq *q)
+{
+	if (q->late)
+		ugni_window_message_tell(q->nic, q->late);
+	q->late = NULL;
 }
 
 /*
@@ -174,14 +185,19 @@ static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
 {
 	struct gni_msgq *q = ctx;
 	u32 tries = core_load(&q->nic->max_retrans);
-	enum ugni_went went = put_by_window(q, p);
-	bool maybe = went == UGNI_WENT_MAYBE;
 	enum kgni_msgq_way way;
+	enum ugni_went went;
+	bool maybe;
 
+	wake(q);
+	went = put_by_window(q, p);
 	if (went == UGNI_WENT) {
 		q->status = KGNI_ST_OK;
+		if (!q->locked)
+			wake(q);
 		return KGNI_MSGQ_ARRIVED;
 	}
+	maybe = went == UGNI_WENT_MAYBE;
 	do {
 		way = put_by_driver(q, p);
 		maybe = maybe || way == KGNI_MSGQ_UNKNOWN;
@@ -228,7 +244,7 @@ static bool lock_soon(u64 *lock, u64 me)
 }
 
 /* Return: false if another instance, which lives, holds it. */
-static bool lock_word(struct gni_msgq *q, u64 *lock)
+static bool lock_try(struct gni_msgq *q, u64 *lock)
 {
 	u64 holder, me = kgni_msgq_token(q->inst, q->epoch);
 	u32 i;
@@ -247,6 +263,22 @@ static bool lock_word(struct gni_msgq *q, u64 *lock)
 	return false;
 }
 
+static bool lock_word(struct gni_msgq *q, u64 *lock)
+{
+	bool got = lock_try(q, lock);
+
+	q->locked |= got;
+	return got;
+}
+
+/* Of two locks, the first to be given up ends what waits for it. */
+static void unlock_word(struct gni_msgq *q, u64 *lock)
+{
+	kgni_msgq_unlock(lock, kgni_msgq_token(q->inst, q->epoch));
+	q->locked = false;
+	wake(q);
+}
+
 /* What another one was sending goes first. */
 bool ugni_msgq_lock_tx(struct gni_msgq *q, u32 c)
 {
@@ -260,8 +292,7 @@ bool ugni_msgq_lock_tx(struct gni_msgq *q, u32 c)
 
 void ugni_msgq_unlock_tx(struct gni_msgq *q, u32 c)
 {
-	kgni_msgq_unlock(&kgni_msgq_conn(&q->view, c)->tx_lock,
-			 kgni_msgq_token(q->inst, q->epoch));
+	unlock_word(q, &kgni_msgq_conn(&q->view, c)->tx_lock);
 }
 
 bool ugni_msgq_lock_rx(struct gni_msgq *q, u32 c)
@@ -271,8 +302,7 @@ bool ugni_msgq_lock_rx(struct gni_msgq *q, u32 c)
 
 void ugni_msgq_unlock_rx(struct gni_msgq *q, u32 c)
 {
-	kgni_msgq_unlock(&kgni_msgq_conn(&q->view, c)->rx_lock,
-			 kgni_msgq_token(q->inst, q->epoch));
+	unlock_word(q, &kgni_msgq_conn(&q->view, c)->rx_lock);
 }
 
 /* --- sending ------------------------------------------------------------------------ */

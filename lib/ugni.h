@@ -889,7 +889,9 @@ enum ugni_went {
 u64 ugni_window_word(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *handle,
 		     u64 addr, u64 length, struct ugni_window **way, u64 *gen);
 enum ugni_went ugni_window_message(struct gni_nic *nic, const struct ugni_message *m,
-				   struct ugni_window **way, struct ugni_window **hint);
+				   struct ugni_window **way, struct ugni_window **hint,
+				   struct ugni_window **late);
+void ugni_window_message_tell(struct gni_nic *nic, struct ugni_window *late);
 void ugni_windows_drop(struct gni_nic *nic);
 void ugni_nic_recycle(void *obj);
 

@@ -485,22 +485,31 @@ void ugni_window_tell(struct gni_nic *nic, const struct ugni_window *w,
 	ugni_nic_call(nic, KGNI_IOC_WINDOW_WAKE, &arg);
 }
 
+/* Return: must ugni_window_tell() follow? */
+static bool event_put(struct ugni_window *w, const struct ugni_event *e,
+		      enum kgni_cqe_status *status)
+{
+	const u64 entry = kgni_cqe_remote(e->data, e->type, e->smsg ? KGNI_CQE_SMSG :
+								      KGNI_CQE_POST);
+	bool in;
+
+	*status = KGNI_ST_OK;
+	if (!w->ring.ring)
+		return false;
+	in = kgni_ring_push_hinted(&w->ring, entry, &w->hint);
+	/* A message is there, with its event or without, and will be found. */
+	if (!in && !e->smsg)
+		*status = KGNI_ST_REM_OVERRUN;
+	return !in || ugni_must_wake(&w->ring, w->delay);
+}
+
 /* Return: what became of a transaction of which this is all that was left to do. */
 enum kgni_cqe_status ugni_window_event(struct gni_nic *nic, struct ugni_window *w,
 				       const struct ugni_event *e)
 {
-	const u64 entry = kgni_cqe_remote(e->data, e->type, e->smsg ? KGNI_CQE_SMSG :
-								      KGNI_CQE_POST);
-	enum kgni_cqe_status status = KGNI_ST_OK;
-	bool in;
+	enum kgni_cqe_status status;
 
-	if (!w->ring.ring)
-		return status;
-	in = kgni_ring_push_hinted(&w->ring, entry, &w->hint);
-	/* A message is there, with its event or without, and will be found. */
-	if (!in && !e->smsg)
-		status = KGNI_ST_REM_OVERRUN;
-	if (!in || ugni_must_wake(&w->ring, w->delay))
+	if (event_put(w, e, &status))
 		ugni_window_tell(nic, w, status, e);
 	return status;
 }
@@ -829,7 +838,8 @@ static enum ugni_went message_store(const struct ugni_message *m, const struct u
 }
 
 static enum ugni_went message_by(struct gni_nic *nic, const struct ugni_message *m,
-				 struct ugni_window *by, struct ugni_window **hint)
+				 struct ugni_window *by, struct ugni_window **hint,
+				 struct ugni_window **late)
 {
 	const struct ugni_event e = {
 		.data = m->event,
@@ -837,6 +847,7 @@ static enum ugni_went message_by(struct gni_nic *nic, const struct ugni_message 
 		.smsg = true,
 	};
 	struct ugni_window *to = NULL;
+	enum kgni_cqe_status status;
 	enum ugni_went went;
 
 	if (m->flag_addr) {
@@ -846,9 +857,11 @@ static enum ugni_went message_by(struct gni_nic *nic, const struct ugni_message 
 	}
 	went = message_store(m, by, to);
 	if (went == UGNI_WENT) {
-		if (to)
-			ugni_window_event(nic, to, &e);
 		count(nic, e.type, m->length, to);
+		if (to && event_put(to, &e, &status)) {
+			*late = to;
+			return went;
+		}
 	}
 	if (to)
 		unpin(to);
@@ -904,6 +917,7 @@ u64 ugni_window_word(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *
  * @m: the put
  * @way: where the window to the memory is kept; NULL afterwards if there is none
  * @hint: where that to the queue is kept
+ * @late: out: window for ugni_window_message_tell(), NULL if nobody has to be woken
  *
  * Of who is told no more is mapped than the queue, so that many take little memory. The
  * window to the memory is one that ugni_window_word() found.
@@ -912,20 +926,29 @@ u64 ugni_window_word(struct gni_nic *nic, u32 pe, const struct kgni_mem_handle *
  * UGNI_WENT_NOT if nothing was done; UGNI_WENT_MAYBE if nobody knows, and nobody was told.
  */
 enum ugni_went ugni_window_message(struct gni_nic *nic, const struct ugni_message *m,
-				   struct ugni_window **way, struct ugni_window **hint)
+				   struct ugni_window **way, struct ugni_window **hint,
+				   struct ugni_window **late)
 {
 	enum ugni_went went = UGNI_WENT_NOT;
 	struct ugni_window *by;
 
+	*late = NULL;
 	if (!message_may(nic) || m->flag_addr % sizeof(m->flag))
 		return went;
 	by = message_way(nic, m, way);
 	if (!by)
 		return went;
 	if (by->rights & KGNI_WINDOW_WRITE && core_load(&by->gen) == m->gen)
-		went = message_by(nic, m, by, hint);
+		went = message_by(nic, m, by, hint, late);
 	unpin(by);
 	return went;
+}
+
+/* Wake who was sent a message. */
+void ugni_window_message_tell(struct gni_nic *nic, struct ugni_window *late)
+{
+	ugni_window_tell(nic, late, KGNI_ST_OK, NULL);
+	unpin(late);
 }
 
 /* --- windows that are open, for the short ways ---------------------------------------- */

@@ -72,6 +72,7 @@ static struct {
 	unsigned int window_closes;
 	unsigned int window_wakes;
 	struct kgni_ioc_window_wake woken;
+	void (*in_window_wake)(void);
 	int (*in_link)(const struct kgni_ioc_post *arg);	/* does its way fail */
 	struct fake_cq cq[FAKE_CQS];
 } fake = {
@@ -421,6 +422,8 @@ static inline int fake_call(int fd, unsigned long cmd, void *arg)
 	case KGNI_IOC_WINDOW_WAKE:
 		fake.window_wakes++;
 		fake.woken = *(struct kgni_ioc_window_wake *)arg;
+		if (fake.in_window_wake)
+			fake.in_window_wake();
 		return GNI_RC_SUCCESS;
 	case KGNI_IOC_POST_CHAIN:
 		return fake_post_chain(arg);

@@ -429,6 +429,45 @@ static void test_windows(void **state)
 	windows_off();
 }
 
+/* Locks of the region that were held while the driver woke somebody, who may want them. */
+static u32 held;
+
+static void count_locks(void)
+{
+	const struct kgni_msgq_view *v = &((struct gni_msgq *)a.q)->view;
+	const struct kgni_msgq_conn *conn = kgni_msgq_conn(v, kgni_msgq_lookup(v, b.pe));
+
+	held += !!conn->tx_lock + !!conn->rx_lock;
+}
+
+static void sleep_at(const struct side *s)
+{
+	kgni_ring_arm(&((struct gni_msgq *)s->q)->rcv->ring);
+}
+
+static void test_windows_wake(void **state)
+{
+	u32 n;
+
+	(void)state;
+	windows_on();
+	trio();
+	held = 0;
+	fake.in_window_wake = count_locks;
+	send_both(0, 5);
+	fake.window_wakes = 0;
+	for (n = 5; n < 15; n++) {
+		sleep_at(&b);
+		sleep_at(&c);
+		send_both(n, n + 1);
+	}
+	assert_int_equal(fake.window_wakes, 20);
+	assert_int_equal(held, 0);
+	fake.in_window_wake = NULL;
+	trio_end();
+	windows_off();
+}
+
 /* The instance whose registration is gone by ends: by another one it goes on. */
 static void test_window_gone(void **state)
 {
@@ -670,6 +709,7 @@ int main(void)
 		cmocka_unit_test(test_busy),
 		cmocka_unit_test(test_link),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_windows_wake),
 		cmocka_unit_test(test_window_gone),
 		cmocka_unit_test(test_window_ended),
 		cmocka_unit_test(test_window_elsewhere),
