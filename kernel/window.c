@@ -775,8 +775,9 @@ static vm_fault_t kgni_window_fill(struct vm_fault *vmf, struct page **pages)
 
 	if (kgni_window_fill_huge(vmf, pages))
 		return VM_FAULT_NOPAGE;
+	addr = max(addr, vma->vm_start);
 	rc = kgni_window_insert(vma, vmf->address, *wanted);
-	for (addr = max(addr, vma->vm_start); addr < end && rc == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
+	for (; addr < end && rc == VM_FAULT_NOPAGE; addr += PAGE_SIZE)
 		if (kgni_window_insert(vma, addr, pages[(addr - vma->vm_start) >> PAGE_SHIFT]) !=
 		    VM_FAULT_NOPAGE)
 			break;
