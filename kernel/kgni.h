@@ -28,6 +28,7 @@
 #include <linux/ktime.h>
 #include <linux/list.h>
 #include <linux/llist.h>
+#include <linux/mm.h>
 #include <linux/mutex.h>
 #include <linux/pid.h>
 #include <linux/refcount.h>
@@ -887,6 +888,17 @@ struct kgni_nic *kgni_file_nic(struct file *file);
 ktime_t kgni_timeout(u64 ms);
 
 /* mem.c */
+/* How many of @n pages, at least one, lie in memory in a row, from the first on. */
+static inline unsigned long kgni_pages_in_a_row(struct page **pages, unsigned long n)
+{
+	unsigned long i;
+
+	for (i = 1; i < n; i++)
+		if (page_to_pfn(pages[i]) != page_to_pfn(pages[i - 1]) + 1)
+			break;
+	return i;
+}
+
 unsigned long kgni_range_pages(u64 addr, u64 length);
 long kgni_mem_new(const struct kgni_segment *seg, u32 count, u32 flags, struct kgni_mem **out);
 long kgni_mem_update(struct kgni_mem *mem, unsigned long first, u64 addr, unsigned long npages);

@@ -232,17 +232,14 @@ void *kgni_mdd_map(struct kgni_mdd *mdd, u64 addr)
  */
 static size_t kgni_mdd_run(struct kgni_mdd *mdd, u64 addr, size_t n)
 {
-	unsigned long i = (addr - mdd->base) >> PAGE_SHIFT;
-	size_t run = PAGE_SIZE - offset_in_page(addr);
+	unsigned long npages = PAGE_ALIGN(offset_in_page(addr) + n) >> PAGE_SHIFT;
 
 	if (IS_ENABLED(CONFIG_KMAP_LOCAL))
-		return min(run, n);
+		return min(n, PAGE_SIZE - offset_in_page(addr));
 	if (!mdd->pages)
 		return n;
-	for (; run < n; run += PAGE_SIZE, i++)
-		if (page_to_pfn(mdd->pages[i + 1]) != page_to_pfn(mdd->pages[i]) + 1)
-			return run;
-	return n;
+	npages = kgni_pages_in_a_row(mdd->pages + ((addr - mdd->base) >> PAGE_SHIFT), npages);
+	return min(n, (npages << PAGE_SHIFT) - offset_in_page(addr));
 }
 
 /* Does this CPU move strings faster than a loop moves words? */

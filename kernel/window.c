@@ -725,17 +725,12 @@ static unsigned long kgni_window_around(struct page *page)
 }
 
 /* Do these pages lie in memory as a huge page does? */
-static bool kgni_window_in_a_row(struct page **pages)
+static bool kgni_window_like_huge(struct page **pages)
 {
-	unsigned long pfn = page_to_pfn(pages[0]), i;
-
 	/* Memory of a device is the one that can be taken hold of, see below. */
-	if (!IS_ALIGNED(pfn, PTRS_PER_PTE) || is_zone_device_page(pages[0]))
-		return false;
-	for (i = 1; i < PTRS_PER_PTE; i++)
-		if (page_to_pfn(pages[i]) != pfn + i)
-			return false;
-	return true;
+	return IS_ALIGNED(page_to_pfn(pages[0]), PTRS_PER_PTE) &&
+	       !is_zone_device_page(pages[0]) &&
+	       kgni_pages_in_a_row(pages, PTRS_PER_PTE) == PTRS_PER_PTE;
 }
 
 /*
@@ -755,7 +750,7 @@ static bool kgni_window_fill_huge(struct vm_fault *vmf, struct page **pages)
 	if (!pmd_none(*vmf->pmd) || start < vma->vm_start || vma->vm_end - start < PMD_SIZE)
 		return false;
 	pages += (start - vma->vm_start) >> PAGE_SHIFT;
-	return kgni_window_in_a_row(pages) &&
+	return kgni_window_like_huge(pages) &&
 	       vmf_insert_pfn_pmd(vmf, __pfn_to_pfn_t(page_to_pfn(pages[0]), PFN_DEV | PFN_MAP),
 				  false) == VM_FAULT_NOPAGE;
 }
