@@ -168,7 +168,8 @@ static enum ugni_went put_by_window(struct gni_msgq *q, const struct kgni_msgq_p
 
 /*
  * Who is woken may have the CPU at once, and whoever wants a lock that we hold would
- * rest until we run again: so it is given up before.
+ * rest until we run again: so it is given up before. This follows every put, at the
+ * latest where a lock is given up.
  */
 static void wake(struct gni_msgq *q)
 {
@@ -193,8 +194,6 @@ static enum kgni_msgq_way put(void *ctx, const struct kgni_msgq_put *p)
 	went = put_by_window(q, p);
 	if (went == UGNI_WENT) {
 		q->status = KGNI_ST_OK;
-		if (!q->locked)
-			wake(q);
 		return KGNI_MSGQ_ARRIVED;
 	}
 	maybe = went == UGNI_WENT_MAYBE;
@@ -244,7 +243,7 @@ static bool lock_soon(u64 *lock, u64 me)
 }
 
 /* Return: false if another instance, which lives, holds it. */
-static bool lock_try(struct gni_msgq *q, u64 *lock)
+static bool lock_word(struct gni_msgq *q, u64 *lock)
 {
 	u64 holder, me = kgni_msgq_token(q->inst, q->epoch);
 	u32 i;
@@ -263,19 +262,9 @@ static bool lock_try(struct gni_msgq *q, u64 *lock)
 	return false;
 }
 
-static bool lock_word(struct gni_msgq *q, u64 *lock)
-{
-	bool got = lock_try(q, lock);
-
-	q->locked |= got;
-	return got;
-}
-
-/* Of two locks, the first to be given up ends what waits for it. */
 static void unlock_word(struct gni_msgq *q, u64 *lock)
 {
 	kgni_msgq_unlock(lock, kgni_msgq_token(q->inst, q->epoch));
-	q->locked = false;
 	wake(q);
 }
 
@@ -323,6 +312,7 @@ static gni_return_t stalled(struct gni_msgq *q, u32 c)
 	ugni_count(q->nic, GNI_STAT_SMSG_MBOX_CREDITS_STALL);
 	if (kgni_msgq_wants(&q->view, c) || ++q->stalls % STALLS == 0)
 		kgni_msgq_ask(&q->view, c, q->turn++);
+	wake(q);
 	return ugni_bad(GNI_RC_NOT_DONE, "there are no credits: the node has not consumed enough");
 }
 

@@ -54,8 +54,7 @@ struct msgq_way {
  * @told: queue for how puts ended
  * @status: how the last one did
  * @window: window that was used last, to whom a put was for
- * @late: window by whose queue somebody is to be woken
- * @locked: a lock of the region is held: nobody is woken before it is given up
+ * @late: window by whose queue somebody is to be woken once no lock is held
  * @way: for each connection, the window to its memory
  * @scan: events were lost: look into all slots
  * @damaged: something came that no sender makes
@@ -83,7 +82,6 @@ struct gni_msgq {
 	enum kgni_cqe_status status;
 	struct ugni_window *window;
 	struct ugni_window *late;
-	bool locked;
 	struct msgq_way *way;
 	bool scan;
 	bool damaged;
