@@ -562,23 +562,20 @@ static long hand_open(struct by_hand *h)
 }
 
 /* A window of memory that is there. */
-static void hand_begin_at(struct by_hand *h, void *mem, size_t len)
+static void hand_begin_at(struct by_hand *h, void *mem, size_t len, uint32_t modes,
+			  uint32_t flags)
 {
-	h->fd = hand_attach(0, &h->pe);
+	h->fd = hand_attach(modes, &h->pe);
 	h->owner = hand_attach(0, &h->pe);
 	h->mem = mem;
-	h->mh = raw_mem_open(h->owner, mem, len, 0, 0);
+	raw_cq_open(h->owner, 16, GNI_CQ_BLOCKING, &h->cq);
+	h->mh = raw_mem_open(h->owner, mem, len, flags, h->cq.id);
 	must(hand_open(h) == GNI_RC_SUCCESS);
 }
 
 static void hand_begin(struct by_hand *h, uint32_t modes, uint32_t flags)
 {
-	h->fd = hand_attach(modes, &h->pe);
-	h->owner = hand_attach(0, &h->pe);
-	h->mem = map_shared(BYTES);
-	raw_cq_open(h->owner, 16, GNI_CQ_BLOCKING, &h->cq);
-	h->mh = raw_mem_open(h->owner, h->mem, BYTES, flags, h->cq.id);
-	must(hand_open(h) == GNI_RC_SUCCESS);
+	hand_begin_at(h, map_shared(BYTES), BYTES, modes, flags);
 }
 
 static void *hand_map(const struct by_hand *h, int prot, int flags)
@@ -773,7 +770,7 @@ static void test_huge(void)
 	struct by_hand h;
 	long tables;
 
-	hand_begin_at(&h, mem, HUGES * HUGE);
+	hand_begin_at(&h, mem, HUGES * HUGE, 0, 0);
 	is_u64(h.w.length, HUGES * HUGE);
 	memset(mem, 0, HUGES * HUGE);
 	p = hand_map(&h, RW, MAP_SHARED);
@@ -804,7 +801,7 @@ static void test_huge_parts(void)
 	unsigned char *mem = map_huge(HUGES * HUGE), *p, *room;
 	struct by_hand h;
 
-	hand_begin_at(&h, mem + 3 * PAGE, (HUGES - 1) * HUGE);
+	hand_begin_at(&h, mem + 3 * PAGE, (HUGES - 1) * HUGE, 0, 0);
 	p = hand_map(&h, RW, MAP_SHARED);
 	must(p != MAP_FAILED);
 	is_u64((uint64_t)p % HUGE, 3 * PAGE);
@@ -833,7 +830,7 @@ static void test_huge_broken(void)
 	memset(mem, 1, HUGES * HUGE);
 	must(!madvise(mem + HUGE + 7 * PAGE, PAGE, MADV_DONTNEED));
 	memset(mem, 0, HUGES * HUGE);
-	hand_begin_at(&h, mem, HUGES * HUGE);
+	hand_begin_at(&h, mem, HUGES * HUGE, 0, 0);
 	p = hand_map(&h, RW, MAP_SHARED);
 	must(p != MAP_FAILED);
 	through(&h, p, 5000);
@@ -872,7 +869,7 @@ static void test_huge_threads(void)
 	struct by_hand h;
 	uint64_t i, bad = 0;
 
-	hand_begin_at(&h, mem, HUGES * HUGE);
+	hand_begin_at(&h, mem, HUGES * HUGE, 0, 0);
 	for (turn = 0; turn < turns; turn++) {
 		for (k = 0; k < ARRAY_SIZE(t); k++)
 			t[k] = (struct toucher){ .h = &h, .first = k * PAGE };
